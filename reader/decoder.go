@@ -29,10 +29,11 @@ type Decoder struct {
 	payload  int // offset of the header in a record
 
 	// For all other events:
-	typed   *typed.Decoder
-	layout  *layout // nil if no layout is recognised
-	setters []setter
-	whole   bool // all fields have a setter
+	typed  *typed.Decoder
+	layout *layout // nil if no layout is recognised
+	fields []recordField
+	size   int  // of the fixed parts of fields
+	whole  bool // all fields have a setter, in every record
 	// pointers are the indices of fields that are addresses.
 	pointers []int
 	// keepsJSON is set if DecodeJSON can leave attributes as they are.
@@ -70,8 +71,8 @@ func NewDecoder(system string, f tracepoint.Format) (*Decoder, error) {
 	}
 	d.leveled = slices.ContainsFunc(fields, func(f tracepoint.FormatField) bool { return f.Name == "duplicate" })
 	if d.layout != nil {
-		d.setters = d.layout.setters(fields, t)
-		d.whole = !slices.ContainsFunc(d.setters, setter.isEmpty)
+		d.fields, d.size = d.layout.recordFields(d.format)
+		d.whole = d.layout.applies == nil && !slices.ContainsFunc(d.fields, func(f recordField) bool { return f.isEmpty() })
 		d.keepsJSON = d.whole && d.layout != otelDeclared // which has an attribute for lack of a field
 	}
 	return d, nil

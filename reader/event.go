@@ -94,7 +94,7 @@ type Event struct {
 	// the name NAME_2, and so on.
 	Fields []Field
 	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where [DecodeJSON] has left it as the program
-	// wrote it. Fields is then empty. It is safe to print.
+	// wrote it. Fields is then empty. It is safe to print: its texts are printable ASCII without escapes.
 	FieldsJSON string
 
 	leveled bool // other records of the tracepoint may be copies of declared records

@@ -31,28 +31,20 @@ var layouts = []*layout{
 	spanEvent,
 }
 
-// setter stores the value of a field by the field's type: an integer, a text as it is in the record, or the bytes of an
-// array. It returns false if the value is not valid for the field, which is then kept in [Event.Fields], as are fields of a
-// type without a function.
+// setter stores the value of a field by the field's type: an integer, a text or the bytes of an array. It has one function for a type.
+// upTo, text and array return false if the value is not valid for the field, which is then kept in [Event.Fields], as are fields of
+// a type without a function.
 type setter struct {
-	number      func(ev *Event, n uint64) bool
-	text, array func(ev *Event, b []byte) bool
+	number func(ev *Event, n uint64)
+	upTo   func(ev *Event, n uint64) bool
+	words  func(ev *Event, s string)      // a text without its escapes
+	text   func(ev *Event, b []byte) bool // a text as it is in the record
+	array  func(ev *Event, b []byte) bool
+	empty  bool // 0 and an empty text are not what an event has before
 }
 
-func (s setter) isEmpty() bool { return s.number == nil && s.text == nil }
-
-// of returns what sets the values of a kind: number, text or neither.
-func (s setter) of(k typed.Kind) setter {
-	switch k {
-	case typed.KindInt, typed.KindUint:
-		return setter{number: s.number}
-	case typed.KindText:
-		return setter{text: s.text}
-	case typed.KindArray:
-		return setter{text: s.array}
-	default:
-		return setter{}
-	}
+func (s *setter) isEmpty() bool {
+	return s.number == nil && s.upTo == nil && s.words == nil && s.text == nil && s.array == nil
 }
 
 // layoutOf returns the layout of an event with these fields, or nil.
@@ -95,15 +87,6 @@ func isText(t tracepoint.Type) bool {
 	return (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && !isNumber(t)
 }
 
-// setters returns the setter of each field for the kind of its values. It is empty for fields that become [Event.Fields].
-func (l *layout) setters(fields []tracepoint.FormatField, d *typed.Decoder) []setter {
-	list := make([]setter, len(fields))
-	for i, f := range fields {
-		list[i] = l.fields[f.Name].of(d.Kind(i))
-	}
-	return list
-}
-
 // Setters of fields that several layouts share.
 var commonFields = map[string]setter{
 	"time_unix_nano":           number64(func(ev *Event, n uint64) { ev.Timestamp = unixNano(n) }),
@@ -122,16 +105,11 @@ var commonFields = map[string]setter{
 }
 
 // number64 returns the setter of an integer.
-func number64(set func(ev *Event, n uint64)) setter {
-	return setter{number: func(ev *Event, n uint64) bool {
-		set(ev, n)
-		return true
-	}}
-}
+func number64(set func(ev *Event, n uint64)) setter { return setter{number: set} }
 
 // upTo returns the setter of an integer that is valid up to last.
 func upTo(last uint64, set func(ev *Event, n uint64)) setter {
-	return setter{number: func(ev *Event, n uint64) bool {
+	return setter{upTo: func(ev *Event, n uint64) bool {
 		if n <= last {
 			set(ev, n)
 		}
@@ -140,24 +118,16 @@ func upTo(last uint64, set func(ev *Event, n uint64)) setter {
 }
 
 // words returns the setter of a text.
-func words(set func(ev *Event, s string)) setter {
-	return setter{text: func(ev *Event, b []byte) bool {
-		if len(b) > 0 { // an event is empty before
-			set(ev, plain(b))
-		}
-		return true
-	}}
-}
+func words(set func(ev *Event, s string)) setter { return setter{words: set} }
 
 // id returns the setter of an id.
 func id(field func(ev *Event) []byte) setter {
-	return setter{text: func(ev *Event, b []byte) bool { return len(b) == 0 || setID(field(ev), b) }}
+	return setter{text: func(ev *Event, b []byte) bool { return setID(field(ev), b) }}
 }
 
 // setAttributes sets the attributes. Those with reserved names have another meaning.
 func setAttributes(ev *Event, b []byte) (ok bool) {
 	switch json := stringOf(b); {
-	case json == "":
 	case ev.scratch.keepJSON && len(ev.Fields) == 0 && isPlain(json) &&
 		(ev.scratch.layout.finish == nil || !mayBeReserved(json)):
 		ev.FieldsJSON = json
@@ -168,12 +138,9 @@ func setAttributes(ev *Event, b []byte) (ok bool) {
 	return true
 }
 
-// members returns the setter of a JSON object, whose members it appends to a list of the event. An empty text has none.
+// members returns the setter of a JSON object, whose members it appends to a list of the event.
 func members(list func(ev *Event) *[]Field) setter {
 	return setter{text: func(ev *Event, b []byte) (ok bool) {
-		if len(b) == 0 {
-			return true
-		}
 		to := list(ev)
 		*to, ok = ev.scratch.object(stringOf(b), *to)
 		return ok

@@ -50,19 +50,17 @@ var (
 var (
 	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
 	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
-	setMessage  = setter{text: func(ev *Event, b []byte) bool {
-		ev.Message = plain(b)
-		ev.Body = StringValue(ev.Message)
-		return true
-	}}
+	setMessage  = setter{words: setText, empty: true}
 	// setBody leaves the body null if it is empty: a log record of OpenTelemetry without a body is far more common than one
 	// with an empty text.
-	setBody = setter{text: func(ev *Event, b []byte) bool { return len(b) == 0 || setMessage.text(ev, b) }}
+	setBody = setter{words: setText}
 )
+
+func setText(ev *Event, s string) { ev.Message, ev.Body = s, StringValue(s) }
 
 // slogFields adds the fields that all records of package sloghandler share.
 func slogFields(own map[string]setter) map[string]setter {
-	own["level"] = number64(func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) })
+	own["level"] = setter{number: func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) }, empty: true} // 0 is INFO
 	own["source"] = words((*Event).addSource)
 	return with(own, "time_unix_nano", "trace_id", "span_id", "truncated", "attributes")
 }

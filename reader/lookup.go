@@ -70,16 +70,17 @@ func (d *Decoder) FieldOf(name string) (tracepoint.FormatField, bool) {
 		return tracepoint.FormatField{}, false
 	}
 	kind, _ := p.kind()
-	i := -1
-	if part := partOf[name]; part != nil && !part.lifted && (part.kinds == nil || slices.Contains(part.kinds, kind)) {
+	part, i := partOf[name], -1
+	applies := part != nil && (part.kinds == nil || slices.Contains(part.kinds, kind))
+	switch {
+	case applies && !part.lifted:
 		i = slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {
 			return slices.Contains(part.fields, f.Name) && p.isPart(f.Name)
 		})
-	}
-	if i < 0 && partOf[name] == nil {
+	case !applies:
 		i = p.ownField(name)
 	}
-	if part := partOf[name]; i < 0 && (part == nil || slices.Contains(part.fields, name)) {
+	if i < 0 && (part == nil || slices.Contains(part.fields, name)) {
 		i = slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool { return f.Name == name })
 	}
 	if i < 0 || !isFilterName(d.format.Fields[i].Name) {

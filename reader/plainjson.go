@@ -32,27 +32,43 @@ func plainObject(s string, i, depth int) int {
 		return i + 1
 	}
 	var keys [maxPlainKeys]struct{ begin, end uint16 }
-	var marks uint64 // of the keys so far: most keys differ in theirs
+	var marks uint64 // of the keys so far: most keys differ in theirs, which depend on the length and the last character
 	for n := range keys {
 		if i >= len(s) || s[i] != '"' {
 			return 0
 		}
-		begin := i + 1
-		if i = plainText(s, begin); i == 0 || i >= len(s) || s[i] != ':' {
-			return 0
-		}
-		key := s[begin : i-len(`"`)]
-		keys[n].begin, keys[n].end = uint16(begin), uint16(i-len(`"`))
-		mark := markOf(key)
-		if marks&mark != 0 {
-			for _, k := range keys[:n] {
-				if s[k.begin:k.end] == key {
+		// As in plainText. Most keys end here, without a call.
+		begin, end := i+1, 0
+		for at := begin; ; at += 8 {
+			if at > len(s)-8 {
+				if end = plainText(s, at) - 1; end < 0 {
 					return 0
 				}
+				break
+			}
+			if found := chars.Unquoted(chars.Load64(s[at:])) & chars.Highs; found != 0 {
+				end = at + bits.TrailingZeros64(found)/8
+				break
 			}
 		}
+		if end+2 >= len(s) || s[end:end+2] != `":` {
+			return 0
+		}
+		keys[n].begin, keys[n].end = uint16(begin), uint16(end)
+		mark := uint64(1) << ((uint(end-begin) + 11*uint(s[end-1])) % 64)
+		if marks&mark != 0 && hasKey(s, keys[:n], s[begin:end]) {
+			return 0
+		}
 		marks |= mark
-		if i = plainValue(s, i+1, depth); i == 0 || i >= len(s) {
+		switch c := s[end+2]; {
+		case c == '"':
+			i = plainText(s, end+3)
+		case c <= '9':
+			i = plainNumber(s, end+2)
+		default:
+			i = plainValue(s, end+2, depth)
+		}
+		if i == 0 || i >= len(s) {
 			return 0
 		}
 		switch s[i] {
@@ -65,6 +81,15 @@ func plainObject(s string, i, depth int) int {
 		}
 	}
 	return 0
+}
+
+func hasKey(s string, keys []struct{ begin, end uint16 }, key string) bool {
+	for _, k := range keys {
+		if s[k.begin:k.end] == key {
+			return true
+		}
+	}
+	return false
 }
 
 // plainValue skips a value.
@@ -155,34 +180,31 @@ func plainNumber(s string, i int) int {
 		i++
 	}
 	first := i
-	i = behindDigits(s, i)
+	for i < len(s) && s[i]-'0' < 10 {
+		i++
+	}
 	whole := i - first
-	if whole == 0 || whole > maxPlainDigits || whole > 1 && s[first] == '0' {
+	if whole == 0 || s[first] == '0' && whole > 1 {
 		return 0
 	}
 	if i == len(s) || s[i] != '.' {
-		if negative && s[first] == '0' {
-			return 0 // a float
+		if whole > maxPlainDigits || negative && s[first] == '0' { // a float
+			return 0
 		}
 		return i
 	}
-	point := i
-	i = behindDigits(s, i+1)
-	if i == point+1 || s[i-1] == '0' || i-first > maxPlainDigits+len(".") {
+	i++
+	for i < len(s) && s[i]-'0' < 10 {
+		i++
+	}
+	if c := s[i-1]; c == '.' || c == '0' || i-first > maxPlainDigits+len(".") {
 		return 0
 	}
 	const tooSmall = "0.000000"
-	if i-first >= len(tooSmall) && s[first:first+len(tooSmall)] == tooSmall {
+	if s[first] == '0' && i-first >= len(tooSmall) && s[first:first+len(tooSmall)] == tooSmall {
 		return 0
 	}
 	return i
 }
 
 const maxPlainDigits = 15
-
-func behindDigits(s string, i int) int {
-	for i < len(s) && s[i]-'0' < 10 {
-		i++
-	}
-	return i
-}

@@ -10,18 +10,18 @@ import (
 
 // decodeTyped decodes a record of consecutive fields.
 func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
-	var r typed.Record
-	var err error
-	recognised := d.layout != nil && mode != DecodePlain
-	if recognised && d.whole {
-		r, err = d.typed.DecodeLazily(raw) // set checks each field
-	} else {
-		r, err = d.typed.Decode(raw)
+	if d.whole && mode != DecodePlain {
+		if d.set(raw, nil, ev, mode == DecodeJSON && d.keepsJSON) {
+			return nil
+		}
+		_, err := d.typed.Decode(raw)
+		return cmp.Or(err, errChanged)
 	}
+	r, err := d.typed.Decode(raw)
 	if err != nil {
 		return err
 	}
-	if !recognised || d.layout.applies != nil && !d.layout.applies(r) {
+	if d.layout == nil || mode == DecodePlain || d.layout.applies != nil && !d.layout.applies(r) {
 		for i := range r.Len() {
 			name, v := r.Field(i)
 			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.typed(v)})
@@ -32,49 +32,58 @@ func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
 		}
 		return nil
 	}
-	ok := d.set(r, ev, mode == DecodeJSON && d.keepsJSON)
-	if ok && ev.FieldsJSON != "" && len(ev.Fields) > 0 { // a value is not valid for its field
-		ev.begin(d)
-		ok = d.set(r, ev, false)
-	}
-	if !ok {
-		_, err = d.typed.Decode(raw)
-		return cmp.Or(err, errChanged)
+	if !d.set(raw, &r, ev, mode == DecodeJSON && d.keepsJSON) {
+		return errChanged
 	}
 	return nil
 }
 
 var errChanged = errors.New("its bytes change")
 
-// set sets the fields of an event by the layout. keepJSON allows it to set FieldsJSON. It returns false if the bytes of a
-// field are not within the record.
-func (d *Decoder) set(r typed.Record, ev *Event, keepJSON bool) bool {
+// set sets the fields of an event by the layout. r is the decoded record, or nil if all fields have a setter. keepJSON allows it to
+// set FieldsJSON. It returns false if the bytes of a field are not within the record.
+func (d *Decoder) set(raw []byte, r *typed.Record, ev *Event, keepJSON bool) bool {
+	if len(raw) < d.size {
+		return false
+	}
 	ev.scratch.layout, ev.scratch.keepJSON = d.layout, keepJSON
 	ev.Kind = d.layout.kind
 	if ev.Kind == KindMetric {
 		ev.Point = ev.scratch.newPoint(d.layout.point)
 	}
-	for i := range d.setters {
-		set, valid := &d.setters[i], false
-		switch {
-		case set.number != nil:
-			valid = set.number(ev, r.Uint64(i))
-		case set.text != nil:
-			b, ok := r.Bytes(i)
-			if !ok {
-				return false
-			}
-			valid = set.text(ev, b)
+	done, within := setFields(d.fields, raw, ev)
+	for done < len(d.fields) { // the value of this one is not valid for it
+		if !within || !d.keep(done, raw, r, ev) {
+			return false
 		}
-		if !valid {
-			name, v := r.Field(i)
-			ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.own(v)})
-		}
+		from := done + 1
+		done, within = setFields(d.fields[from:], raw, ev)
+		done += from
+	}
+	if ev.FieldsJSON != "" && len(ev.Fields) > 0 {
+		ev.begin(d)
+		return d.set(raw, r, ev, false)
 	}
 	if d.layout.finish != nil {
 		d.layout.finish(d, ev)
 	}
-	ev.Fields = ev.scratch.unique(ev.Fields, 0)
+	if len(ev.Fields) > 1 {
+		ev.Fields = ev.scratch.unique(ev.Fields, 0)
+	}
+	return true
+}
+
+// keep appends field i, which no setter took, to the fields of the event.
+func (d *Decoder) keep(i int, raw []byte, r *typed.Record, ev *Event) bool {
+	if r == nil {
+		decoded, err := d.typed.Decode(raw)
+		if err != nil {
+			return false
+		}
+		r = &decoded
+	}
+	name, v := r.Field(i)
+	ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.own(v)})
 	return true
 }
 

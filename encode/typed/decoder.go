@@ -119,9 +119,6 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 	return nil
 }
 
-// Kind returns the kind of the values of field i, without the common ones. It panics if there is no such field.
-func (d *Decoder) Kind(i int) Kind { return d.own[i].kind }
-
 // Decode checks that all fields of the event are within data and returns a
 // record that refers to it. Bytes after the last field are ignored, since perf pads records.
 // The error wraps [ErrMalformed].
@@ -142,15 +139,6 @@ func (d *Decoder) Decode(data []byte) (Record, error) {
 		}
 	}
 	return Record{}, fmt.Errorf("%w: event %q: its bytes change", ErrMalformed, d.event)
-}
-
-// DecodeLazily is Decode without a check of the fields whose bytes are elsewhere in data: [Record.Bytes] checks each when it
-// is read, and Decode returns the error of one that it refuses.
-func (d *Decoder) DecodeLazily(data []byte) (Record, error) {
-	if len(data) < d.size {
-		return d.Decode(data)
-	}
-	return Record{decoder: d, data: data}, nil
 }
 
 // find finds the bytes of a field in data that has the fixed parts of all. It returns false if they are not within data.

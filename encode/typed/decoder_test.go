@@ -68,63 +68,6 @@ func TestDecodeTheCorpus(t *testing.T) {
 	}
 }
 
-// TestFieldAccess: Kind, Uint64 and Bytes return what Field does.
-func TestFieldAccess(t *testing.T) {
-	for _, tt := range corpus {
-		d := mustParse(t, tt.command)
-		for _, order := range orders {
-			dec, err := typed.NewFormatDecoder(formatOf(d), order)
-			require.NoError(t, err)
-			data := record(order, reference(d, order.(binary.AppendByteOrder), tt.values))
-			for _, decode := range []func([]byte) (typed.Record, error){dec.Decode, dec.DecodeLazily} {
-				r, err := decode(data)
-				require.NoError(t, err)
-				for i := range r.Len() {
-					name, v := r.Field(i)
-					assert.Equal(t, v.Kind(), dec.Kind(i), name)
-					assert.Equal(t, v.Uint64(), r.Uint64(i), name)
-					b, ok := r.Bytes(i)
-					assert.True(t, ok, name)
-					assert.Equal(t, string(v.Bytes()), string(b), name)
-				}
-			}
-		}
-	}
-}
-
-// TestDecodeLazily: a record that Decode refuses is refused, or the bytes of a field are.
-func TestDecodeLazily(t *testing.T) {
-	for _, tt := range corpus {
-		d := mustParse(t, tt.command)
-		dec, err := typed.NewDecoder(d, nil)
-		require.NoError(t, err)
-		payload := reference(d, binary.NativeEndian, tt.values)
-		for n := range len(payload) + 1 {
-			_, want := dec.Decode(payload[:n:n])
-			r, err := dec.DecodeLazily(payload[:n:n])
-			whole := err == nil
-			for i := 0; whole && i < r.Len(); i++ {
-				_, whole = r.Bytes(i)
-			}
-			assert.Equal(t, want == nil, whole, "%s: %d bytes", tt.name, n)
-			if err != nil {
-				assert.EqualError(t, want, err.Error())
-			}
-		}
-	}
-}
-
-// TestDecodeLazilyLeavesLocations: a record of the fixed size is not refused for where its texts are; their bytes are.
-func TestDecodeLazilyLeavesLocations(t *testing.T) {
-	dec, err := typed.NewDecoder(mustParse(t, "event u8 n; __rel_loc char[] a"), binary.LittleEndian)
-	require.NoError(t, err)
-	r, err := dec.DecodeLazily(unhex(t, "07 00000900"))
-	require.NoError(t, err)
-	assert.Equal(t, uint64(7), r.Uint64(0))
-	_, ok := r.Bytes(1)
-	assert.False(t, ok)
-}
-
 // TestDecodeTextAtTheStart: on a big-endian machine, the text of a first field that is empty is the payload's first byte.
 func TestDecodeTextAtTheStart(t *testing.T) {
 	dec, err := typed.NewDecoder(mustParse(t, "event __data_loc char[] a; u8 b"), binary.BigEndian)

@@ -30,34 +30,6 @@ func (r Record) Field(i int) (name string, v Value) {
 	return f.name, r.decoder.value(f, r.data)
 }
 
-// Uint64 returns the integer of field i, as [Value.Uint64] does: 0 if the field is no integer. It panics if i is not below
-// Len.
-func (r Record) Uint64(i int) uint64 {
-	f := &r.fields()[i]
-	switch f.kind {
-	case KindUint:
-		return r.decoder.integer(r.data[f.offset : f.offset+f.size])
-	case KindInt:
-		return r.decoder.signed(r.data[f.offset : f.offset+f.size])
-	default:
-		return 0
-	}
-}
-
-// Bytes returns the bytes of field i, as [Value.Bytes] does: nil if the field is an integer. It returns false if they are not
-// all within the record: then it came from [Decoder.DecodeLazily], or has changed since. Bytes panics if i is not below Len.
-func (r Record) Bytes(i int) (b []byte, ok bool) {
-	f := &r.fields()[i]
-	if f.kind == KindInt || f.kind == KindUint {
-		return nil, true
-	}
-	b, ok = r.decoder.find(f, r.data)
-	if f.kind == KindText && len(b) > 0 {
-		b = upToNUL(b)
-	}
-	return b, ok
-}
-
 // All returns the names and values of all fields, without the common ones, in order.
 func (r Record) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {

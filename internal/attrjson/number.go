@@ -46,6 +46,12 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return append(dst, '"')
 }
 
+// AppendNanoseconds appends the nine digits of ns, which is below 1e9.
+func AppendNanoseconds(dst []byte, ns uint32) []byte {
+	dst = append(dst, '0'+byte(ns/1e8))
+	return binary.LittleEndian.AppendUint64(dst, eightDigits(uint64(ns%1e8))|zeros)
+}
+
 // putInt puts v, with a comma behind it.
 func putInt(buf *[]byte, i int, v int64) int { return putNumber(buf, i, uint64(v), v < 0) }
 

@@ -47,8 +47,12 @@ func benchmarkRead(b *testing.B, dir *tracefs.Dir, written uevents.Transport, re
 	b.Cleanup(func() { require.NoError(b, null.Close()) })
 	alone := selection{noFollow: true}
 	patterns := []string{"benchread_info"}
-	for _, format := range []string{"json", "text"} {
-		b.Run("watch-"+format, func(b *testing.B) {
+	for _, format := range []string{"json", "text", "{{.latency}}"} {
+		name := format
+		if format[0] == '{' {
+			name = "template"
+		}
+		b.Run("watch-"+name, func(b *testing.B) {
 			e := newEnv()
 			e.out, e.err = null, io.Discard
 			w, o, err := e.newWatcher(&watchFlags{selection: alone, outputFlags: outputFlags{format: format, time: "local"}}, patterns)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -21,7 +22,7 @@ type recordingFormat struct {
 	help   string
 	next   string // usage of the file, printed after its name
 	stack  bool   // it needs the stacks of events
-	json   bool   // it has attributes as JSON
+	json   bool   // package output writes it, from the JSON of attributes
 	raw    bool   // it has the kernel's records unchanged, and cannot be made from other files
 	open   func(r *recording, o *recordingOptions) (output.Writer, error)
 }
@@ -29,7 +30,7 @@ type recordingFormat struct {
 // recordingFormats are all formats. A longer suffix comes before its own ending.
 var recordingFormats = []recordingFormat{
 	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", json: true, open: openText("json")},
-	{suffix: ".txt", help: "lines of text, as uevents watch writes them", open: openText("text")},
+	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", json: true, open: openText("text")},
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
 	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
 	{suffix: ".perf.data", help: "for perf script and perf report; the cheapest format", next: "show it: uevents replay FILE, or perf script -i FILE", raw: true, open: openPerfData},
@@ -42,7 +43,7 @@ func openText(name string) func(*recording, *recordingOptions) (output.Writer, e
 		if err != nil {
 			return nil, err
 		}
-		return output.New(name, w, output.Options{Stack: o.stack})
+		return output.New(name, w, output.Options{Stack: o.stack, Today: time.Unix(0, 0)}) // it is read on another day
 	}
 }
 

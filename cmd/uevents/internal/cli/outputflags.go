@@ -16,6 +16,7 @@ type outputFlags struct {
 	format, time, grep string
 	fields             []string
 	count              uint64
+	dates              bool // records can be of other days: they have their date then
 }
 
 func (f *outputFlags) addOutput(cmd *cobra.Command) {
@@ -23,20 +24,32 @@ func (f *outputFlags) addOutput(cmd *cobra.Command) {
 	flags.StringVarP(&f.format, "output", "o", "text", "output `FORMAT`: text, json, raw or a template")
 	flags.StringVar(&f.time, "time", "local", "`WAY` to write times in text: local, utc, delta (since the record before) or mono (since the machine started)")
 	flags.StringSliceVarP(&f.fields, "fields", "f", nil, "show only these `FIELDS`, such as time,message,status")
-	flags.StringVar(&f.grep, "grep", "", "only records whose line of text matches the regular expression `RE`")
+	flags.StringVar(&f.grep, "grep", "", "only records whose line of text, with all digits of its ids, matches the regular expression `RE`")
 	flags.Uint64VarP(&f.count, "count", "n", 0, "end after `N` records")
 	completeFlag(cmd, "output", "text", "json", "raw")
 	completeFlag(cmd, "time", "local", "utc", "delta", "mono")
 	completeFlag(cmd, "fields", output.ColumnNames()...)
 }
 
+// textOptions returns the options of lines of text. Errors are usage errors.
+func (f *outputFlags) textOptions(e *env) (o output.Options, err error) {
+	if o.Time, err = output.ParseTime(f.time); err != nil {
+		return o, usageError{err}
+	}
+	if f.dates {
+		o.Today = e.now()
+	}
+	return o, nil
+}
+
 // writer returns the writer of the flags. stack is nil without stacks. Errors are usage errors.
 func (f *outputFlags) writer(e *env, w io.Writer, stack *symbols.Table) (output.Writer, error) {
-	t, err := output.ParseTime(f.time)
+	o, err := f.textOptions(e)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
-	out, err := output.New(f.format, w, output.Options{Time: t, Color: e.colored(), Fields: f.fields, Stack: stack})
+	o.Color, o.Fields, o.Stack = e.colored(), f.fields, stack
+	out, err := output.New(f.format, w, o)
 	if err != nil {
 		return nil, usageError{err}
 	}

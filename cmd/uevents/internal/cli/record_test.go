@@ -318,7 +318,7 @@ func TestReplay(t *testing.T) {
 	}
 	code, out, errs := replay("--time", "utc")
 	assert.Equal(t, 0, code, errs)
-	assert.Equal(t, "01:46:40.000Z INFO  myapp[812] one\n01:46:40.000Z SPAN  myapp[7] GET / 1.00s            trace=01000000\n01:46:40.000Z ERROR myapp[812] two\\x1b[2J\n", out)
+	assert.Equal(t, "2001-09-09 01:46:40.000Z INFO  myapp[812] one\n2001-09-09 01:46:40.000Z SPAN  myapp[7]   GET / 1.00s            trace=01000000\n2001-09-09 01:46:40.000Z ERROR myapp[812] two\\x1b[2J\n", out)
 	const lost = "! 3 records were lost when it was recorded\n"
 	assert.Equal(t, lost, errs)
 	_, out, _ = replay("--level", "warn", "-f", "message,severity", "-o", "json")

@@ -28,7 +28,7 @@ type replayFlags struct {
 }
 
 func newReplayCommand(e *env) *cobra.Command {
-	var f replayFlags
+	f := replayFlags{outputFlags: outputFlags{dates: true}}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Show a recording, or write it in another format",
@@ -37,6 +37,7 @@ with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents 
 of perf record), or a pipe, and - means standard input; only what perf record wrote to a
 file must be one. The recording can be from another machine. If the program that recorded
 it was killed, what it had written is shown; replay fails if the last record is cut.
+Records of another day have their date.
 
 ` + conditionHelp + `
 
@@ -100,7 +101,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if r.where, err = f.condition(pidCondition(f.pids)...); err != nil {
 		return err
 	}
-	if r.grep, err = newGrep(f.grep); err != nil {
+	if r.grep, err = f.newGrep(e); err != nil {
 		return err
 	}
 	var table *symbols.Table

@@ -46,7 +46,7 @@ Formats (-o):
                               {{index . "http.route"}} for a name with other characters
 
 The names that templates and -f take are those of the JSON objects (see uevents help json)
-and of the fields of events.`,
+and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 		Example: `  uevents watch myapp --level debug
   uevents watch 'myapp_http_*' --where 'status >= 500' -f time,route,status
   uevents watch '*_error' -o json | jq .message

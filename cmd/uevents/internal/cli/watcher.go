@@ -62,13 +62,11 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if w.writer, err = f.writer(e, w.out, table); err != nil {
 		return nil, nil, err
 	}
-	if w.grep, err = newGrep(f.grep); err != nil {
+	if w.grep, err = f.newGrep(e); err != nil {
 		return nil, nil, err
 	}
-	if f.format == "json" && len(f.fields) == 0 && w.grep == nil {
-		o.Decode.Mode = reader.DecodeJSON
-	}
 	w.where = o.Where
+	o.Decode.Mode = reader.DecodeJSON // package output shows fields from their JSON
 	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil

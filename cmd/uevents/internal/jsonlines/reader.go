@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -55,18 +56,36 @@ func (r *Reader) Next(ev *reader.Event) error {
 		if !ok || v.Type() != reader.TypeMap {
 			return r.malformed(errors.New("no JSON object"))
 		}
-		if kind, _ := v.Lookup("kind"); kind.Text() == kindLost {
-			if err := r.lost(v); err != nil {
-				return err
+		if name, n, at, lost, err := output.ParseLost(v); err != nil {
+			return r.malformed(err)
+		} else if lost {
+			if r.Lost != nil {
+				if err := r.Lost(name, n, at); err != nil {
+					return err
+				}
 			}
 			continue
 		}
-		*ev = reader.Event{}
-		if err := r.set(ev, v); err != nil {
+		if err := output.ParseEvent(ev, v); err != nil {
 			return r.malformed(err)
+		}
+		if ev.Process != nil {
+			ev.Process = r.shared(ev.Process)
 		}
 		return nil
 	}
+}
+
+// shared returns the process of an earlier event if it is the same.
+func (r *Reader) shared(p *reader.Process) *reader.Process {
+	if known := r.processes[*p]; known != nil {
+		return known
+	}
+	if len(r.processes) >= maxProcesses {
+		clear(r.processes)
+	}
+	r.processes[*p] = p
+	return p
 }
 
 func (r *Reader) malformed(err error) error {
@@ -96,21 +115,4 @@ func (r *Reader) line() ([]byte, error) {
 		return nil, err
 	}
 	return line[:len(line)-1], nil
-}
-
-// kindLost is the kind of lines about records that the kernel lost.
-const kindLost = "lost"
-
-func (r *Reader) lost(v reader.Value) error {
-	at, _ := v.Lookup("time")
-	t, err := parseTime(at)
-	if err != nil {
-		return r.malformed(err)
-	}
-	name, _ := v.Lookup("event")
-	count, _ := v.Lookup("count")
-	if r.Lost == nil {
-		return nil
-	}
-	return r.Lost(name.Text(), count.Uint64(), t)
 }

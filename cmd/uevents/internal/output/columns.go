@@ -1,10 +1,8 @@
 package output
 
 import (
-	"cmp"
-	"encoding/hex"
+	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/text"
@@ -13,118 +11,148 @@ import (
 )
 
 // column is a named part of all events. JSON, templates and Options.Fields use the same name.
-type column struct {
-	name string
-	// append appends the value as JSON, or as text that is safe to print. It appends nothing if the event lacks it.
-	append func(b []byte, ev *reader.Event, c *clock, json bool) []byte
+type column = member[reader.Event]
+
+// columns are all columns, in the order of the JSON objects. Their names and types are documented, and none changes.
+var columns = slices.Concat(
+	in(0,
+		column{"time", aTime, "when the kernel took the record", 0, appendTime, moment("", "", func(ev *reader.Event) *time.Time { return &ev.Time }).parse},
+		number("monotonic_ns", "CLOCK_MONOTONIC of the kernel, which orders records", func(ev *reader.Event) *uint64 { return &ev.Monotonic }),
+		str("system", "of the tracepoint, such as user_events", func(ev *reader.Event) *string { return &ev.System }),
+		str("event", "the name of the tracepoint", func(ev *reader.Event) *string { return &ev.Name }),
+		named("kind", "log, span, span start, span event, span link, metric, other, or lost: see below", 0, reader.KindMetric,
+			func(ev *reader.Event) *reader.Kind { return &ev.Kind }),
+		column{"severity", aText, "OpenTelemetry's name, such as INFO", 0, appendSeverity, nil},
+		column{"severity_number", aNumber, "OpenTelemetry's number, such as 9", 0,
+			number("", "", func(ev *reader.Event) *reader.Severity { return &ev.Severity }).append, parseSeverity},
+		str("severity_text", "the program's own name for it", func(ev *reader.Event) *string { return &ev.SeverityText }),
+		column{"message", aText, "the text of a log record, the name of a span or a metric; declared records have none", 0,
+			str("", "", func(ev *reader.Event) *string { return &ev.Message }).append, parseMessage}),
+	in(rarePart,
+		column{"body", "any", "of a log record, if it is not a text", 0, appendBody, func(ev *reader.Event, v reader.Value) error { ev.Body = v; return nil }},
+		str("event_name", "of a log record, or of an EventHeader event; of a declared record its event", func(ev *reader.Event) *string { return &ev.EventName })),
+	in(0,
+		ofProcess("program", "the name of the process that wrote the record, as the process was then", func(p *reader.Process) *string { return &p.Comm }),
+		number("pid", "the process", func(ev *reader.Event) *int32 { return &ev.PID }),
+		ofProcess("exe", "the path of its file", func(p *reader.Process) *string { return &p.Exe }),
+		ofProcess("cgroup", "the path in the cgroup file system", func(p *reader.Process) *string { return &p.Cgroup }),
+		ofProcess("unit", "the systemd unit, the innermost one: of a user's service the user's", func(p *reader.Process) *string { return &p.Unit }),
+		ofProcess("container_id", "of docker, containerd, CRI-O and podman", func(p *reader.Process) *string { return &p.ContainerID }),
+		ofProcess("pod_uid", "of Kubernetes", func(p *reader.Process) *string { return &p.PodUID }),
+		ofProcess("process_service", "the service.name that the process publishes as OpenTelemetry's process context",
+			func(p *reader.Process) *string { return &p.ServiceName }),
+		number("tid", "the thread", func(ev *reader.Event) *int32 { return &ev.TID }),
+		always("cpu", "the CPU that it ran on", func(ev *reader.Event) *int { return &ev.CPU })),
+	in(rarePart,
+		number("cgroup_id", "the inode number of the cgroup's directory", func(ev *reader.Event) *uint64 { return &ev.CgroupID })),
+	in(tracePart,
+		id("trace_id", "of the record's span", func(ev *reader.Event) []byte { return ev.TraceID[:] }),
+		id("span_id", "of a span's event or link: the span that it belongs to", func(ev *reader.Event) []byte { return ev.SpanID[:] })),
+	in(spanPart,
+		id("parent_span_id", "", func(ev *reader.Event) []byte { return ev.ParentSpanID[:] }),
+		id("linked_trace_id", "where a span link leads to", func(ev *reader.Event) []byte { return ev.LinkedTraceID[:] }),
+		id("linked_span_id", "", func(ev *reader.Event) []byte { return ev.LinkedSpanID[:] })),
+	in(tracePart,
+		number("trace_flags", "1: sampled", func(ev *reader.Event) *uint8 { return &ev.TraceFlags })),
+	in(spanPart,
+		str("trace_state", "of the W3C's trace context", func(ev *reader.Event) *string { return &ev.TraceState }),
+		truth("parent_remote", "the parent span is another program's", func(ev *reader.Event) *bool { return &ev.ParentRemote }),
+		named("span_kind", "internal, server, client, producer or consumer", 1, reader.SpanKindConsumer, func(ev *reader.Event) *reader.SpanKind { return &ev.SpanKind }),
+		named("status", "ok or error", 1, reader.StatusError, func(ev *reader.Event) *reader.Status { return &ev.Status }),
+		str("status_message", "", func(ev *reader.Event) *string { return &ev.StatusMessage }),
+		number("duration_ns", "of a span", func(ev *reader.Event) *time.Duration { return &ev.Duration }),
+		column{"duration", "", "", 0, appendSpanDuration, nil},
+		number("event_count", "of a span, in its record or in their own", func(ev *reader.Event) *uint32 { return &ev.EventCount }),
+		number("link_count", "", func(ev *reader.Event) *uint32 { return &ev.LinkCount }),
+		number("dropped_events", "what the program's OpenTelemetry SDK dropped", func(ev *reader.Event) *uint32 { return &ev.DroppedEvents }),
+		number("dropped_links", "", func(ev *reader.Event) *uint32 { return &ev.DroppedLinks })),
+	in(rarePart,
+		number("dropped_attributes", "", func(ev *reader.Event) *uint32 { return &ev.DroppedAttributes }),
+		number("truncated", "how many values the program cut or dropped because the record was too long", func(ev *reader.Event) *int { return &ev.Truncated }),
+		truth("duplicate", "the record was also written to the event of its declaration", func(ev *reader.Event) *bool { return &ev.Duplicate }),
+		column{"undecodable", "bytes", "a record that does not fit the format of its event: it has no fields", 0, appendUndecodable, parseUndecodable}),
+	in(0,
+		moment("timestamp", "when the program says that it was; the start of a span", func(ev *reader.Event) *time.Time { return &ev.Timestamp })),
+	in(rarePart,
+		moment("observed", "when the program's logger received the record", func(ev *reader.Event) *time.Time { return &ev.Observed })),
+	in(originPart,
+		str("service", "service.name of OpenTelemetry's resource", func(ev *reader.Event) *string { return &ev.ServiceName }),
+		str("scope", "the name of OpenTelemetry's instrumentation scope", func(ev *reader.Event) *string { return &ev.ScopeName }),
+		str("scope_version", "", func(ev *reader.Event) *string { return &ev.ScopeVersion }),
+		str("scope_schema_url", "", func(ev *reader.Event) *string { return &ev.ScopeSchemaURL }),
+		fields("scope_attributes", "", func(ev *reader.Event) *[]reader.Field { return &ev.ScopeAttributes }),
+		fields("resource", "the other attributes of the resource", func(ev *reader.Event) *[]reader.Field { return &ev.Resource })),
+	in(rarePart,
+		column{"metric", object, "a data point: type, unit, temporality, value, count, sum, bounds, bucket_counts, ...", 0, appendMetric, parseMetric}),
+	in(spanPart,
+		array("events", "objects: those in the record of the span", nestedEvents, func(ev *reader.Event) *[]reader.NestedEvent { return &ev.NestedEvents }),
+		array("links", "", nestedLinks, func(ev *reader.Event) *[]reader.NestedLink { return &ev.NestedLinks })),
+	in(rarePart,
+		column{"header", object, "of an EventHeader event", 0, appendHeader, parseHeader},
+		array("callchain", "with --stack: texts of addresses, innermost first", addresses, func(ev *reader.Event) *[]uint64 { return &ev.Callchain })),
+	in(0,
+		column{"fields", object, "everything else; the second field of one name is NAME_2, and so on", 0, appendFields,
+			fields("", "", func(ev *reader.Event) *[]reader.Field { return &ev.Fields }).parse}),
+)
+
+// stackDoc documents the member of [appendStack], which is no column.
+const stackDoc = "with --stack: objects of function, file and line, or address and object, innermost first"
+
+// in returns columns that belong to a part; 0 is none.
+func in(p part, list ...column) []column {
+	for i := range list {
+		list[i].part = p
+	}
+	return list
 }
 
-// columns are all columns, in the order of the JSON objects.
-var columns = []column{
-	{"time", func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
-		if json {
-			return c.kernel.appendQuoted(b, ev.Time)
-		}
-		return c.append(b, ev.Time, ev.Monotonic)
-	}},
-	{"monotonic_ns", number(func(ev *reader.Event) uint64 { return ev.Monotonic })},
-	{"system", str(func(ev *reader.Event) string { return ev.System })},
-	{"event", str(func(ev *reader.Event) string { return ev.Name })},
-	{"kind", str(func(ev *reader.Event) string { return ev.Kind.String() })},
-	{"severity", str(severity)},
-	{"severity_number", number(func(ev *reader.Event) uint64 { return uint64(ev.Severity) })},
-	{"severity_text", str(func(ev *reader.Event) string { return ev.SeverityText })},
-	{"message", str(func(ev *reader.Event) string { return ev.Message })},
-	{"body", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		if !hasOtherBody(ev) {
-			return b
-		}
-		return appendValue(b, ev.Body, json)
-	}},
-	{"event_name", str(func(ev *reader.Event) string { return ev.EventName })},
-	{"program", str(func(ev *reader.Event) string { return process(ev).Comm })},
-	{"pid", number(func(ev *reader.Event) uint64 { return uint64(ev.PID) })},
-	{"exe", str(func(ev *reader.Event) string { return process(ev).Exe })},
-	{"cgroup", str(func(ev *reader.Event) string { return process(ev).Cgroup })},
-	{"unit", str(func(ev *reader.Event) string { return process(ev).Unit })},
-	{"container_id", str(func(ev *reader.Event) string { return process(ev).ContainerID })},
-	{"pod_uid", str(func(ev *reader.Event) string { return process(ev).PodUID })},
-	{"process_service", str(func(ev *reader.Event) string { return process(ev).ServiceName })},
-	{"tid", number(func(ev *reader.Event) uint64 { return uint64(ev.TID) })},
-	{"cpu", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
-		return attrjson.AppendInt(b, int64(ev.CPU))
-	}},
-	{"cgroup_id", number(func(ev *reader.Event) uint64 { return ev.CgroupID })},
-	{"trace_id", id(func(ev *reader.Event) []byte { return ev.TraceID[:] })},
-	{"span_id", id(func(ev *reader.Event) []byte { return ev.SpanID[:] })},
-	{"parent_span_id", id(func(ev *reader.Event) []byte { return ev.ParentSpanID[:] })},
-	{"linked_trace_id", id(func(ev *reader.Event) []byte { return ev.LinkedTraceID[:] })},
-	{"linked_span_id", id(func(ev *reader.Event) []byte { return ev.LinkedSpanID[:] })},
-	{"trace_flags", number(func(ev *reader.Event) uint64 { return uint64(ev.TraceFlags) })},
-	{"trace_state", str(func(ev *reader.Event) string { return ev.TraceState })},
-	{"parent_remote", truth(func(ev *reader.Event) bool { return ev.ParentRemote })},
-	{"span_kind", str(func(ev *reader.Event) string {
-		if ev.SpanKind == 0 {
-			return ""
-		}
-		return ev.SpanKind.String()
-	})},
-	{"status", str(func(ev *reader.Event) string {
-		if ev.Status == 0 {
-			return ""
-		}
-		return ev.Status.String()
-	})},
-	{"status_message", str(func(ev *reader.Event) string { return ev.StatusMessage })},
-	{"duration_ns", number(func(ev *reader.Event) uint64 { return uint64(ev.Duration) })},
-	{"duration", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		if ev.Kind != reader.KindSpan || json { // JSON has duration_ns
-			return b
-		}
-		return AppendDuration(b, ev.Duration)
-	}},
-	{"event_count", number(func(ev *reader.Event) uint64 { return uint64(ev.EventCount) })},
-	{"link_count", number(func(ev *reader.Event) uint64 { return uint64(ev.LinkCount) })},
-	{"dropped_events", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedEvents) })},
-	{"dropped_links", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedLinks) })},
-	{"dropped_attributes", number(func(ev *reader.Event) uint64 { return uint64(ev.DroppedAttributes) })},
-	{"truncated", number(func(ev *reader.Event) uint64 { return uint64(ev.Truncated) })},
-	{"duplicate", truth(func(ev *reader.Event) bool { return ev.Duplicate })},
-	{"undecodable", func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		if !ev.Undecodable {
-			return b
-		}
-		return appendValue(b, reader.BytesValue(ev.Raw), json)
-	}},
-	{"timestamp", stamp(func(ev *reader.Event) time.Time { return ev.Timestamp })},
-	{"observed", stamp(func(ev *reader.Event) time.Time { return ev.Observed })},
-	{"service", str(func(ev *reader.Event) string { return ev.ServiceName })},
-	{"scope", str(func(ev *reader.Event) string { return ev.ScopeName })},
-	{"scope_version", str(func(ev *reader.Event) string { return ev.ScopeVersion })},
-	{"scope_schema_url", str(func(ev *reader.Event) string { return ev.ScopeSchemaURL })},
-	{"scope_attributes", fields(func(ev *reader.Event) []reader.Field { return ev.ScopeAttributes })},
-	{"resource", fields(func(ev *reader.Event) []reader.Field { return ev.Resource })},
-	{"metric", func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
-		if ev.Point == nil {
-			return b
-		}
-		if json {
-			return appendPointJSON(b, ev.Point, c)
-		}
-		return appendPoint(b, ev.Point)
-	}},
-	{"events", func(b []byte, ev *reader.Event, c *clock, _ bool) []byte {
-		return appendNestedEvents(b, ev.NestedEvents, c)
-	}},
-	{"links", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendNestedLinks(b, ev.NestedLinks) }},
-	{"header", appendHeader},
-	{"callchain", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte { return appendAddresses(b, ev.Callchain) }},
-	{"fields", func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
-		if len(ev.Fields) > 0 {
-			return reader.AppendJSON(b, ev.Fields)
-		}
-		return append(b, ev.FieldsJSON...)
-	}},
+// ofProcess returns a column of the process that wrote the event.
+func ofProcess(name, doc string, at func(*reader.Process) *string) column {
+	return column{
+		name: name, kind: aText, doc: doc,
+		append: func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+			return appendString(b, *at(process(ev)), json)
+		},
+		parse: func(ev *reader.Event, v reader.Value) error {
+			if ev.Process == nil {
+				ev.Process = new(reader.Process)
+			}
+			*at(ev.Process) = v.Text()
+			return nil
+		},
+	}
+}
+
+func appendTime(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+	if json {
+		return c.kernel.appendQuoted(b, ev.Time)
+	}
+	return c.append(b, ev.Time, ev.Monotonic)
+}
+
+func appendSeverity(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+	if ev.Severity == 0 {
+		return b
+	}
+	return appendString(b, ev.Severity.String(), json)
+}
+
+func parseSeverity(ev *reader.Event, v reader.Value) error {
+	n := v.Int64()
+	if n < int64(reader.SeverityTrace) || n > int64(reader.SeverityFatal)+3 {
+		return fmt.Errorf("not from 1 to 24: %s", v)
+	}
+	ev.Severity = reader.Severity(n)
+	return nil
+}
+
+// parseMessage reads the message. For a log record it is the body, too, unless a member with the typed body follows.
+func parseMessage(ev *reader.Event, v reader.Value) error {
+	ev.Message = v.Text()
+	if ev.Kind == reader.KindLog {
+		ev.Body = v
+	}
+	return nil
 }
 
 // hasOtherBody reports whether the body of a log record is not its message. Bytes and NaN are texts in JSON, which are read
@@ -134,66 +162,55 @@ func hasOtherBody(ev *reader.Event) bool {
 	return t != reader.TypeNull && (t != reader.TypeString || ev.Body.Text() != ev.Message)
 }
 
-var columnOf = func() map[string]*column {
-	m := make(map[string]*column, len(columns))
-	for i := range columns {
-		m[columns[i].name] = &columns[i]
+func appendBody(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+	if !hasOtherBody(ev) {
+		return b
 	}
-	return m
-}()
-
-// ColumnNames returns the names of all columns, for completion. Fields of events can be selected as well.
-func ColumnNames() (names []string) {
-	for _, c := range columns {
-		names = append(names, c.name)
-	}
-	return names
+	return appendValue(b, ev.Body, json)
 }
 
-// Unseen finds names of [Options].Fields that no event has, such as misspelt ones. The zero value has none.
-type Unseen struct{ names []string }
-
-// NewUnseen returns the names that are no columns, which events may lack.
-func NewUnseen(fields []string) Unseen {
-	var u Unseen
-	for _, name := range fields {
-		if columnOf[name] == nil {
-			u.names = append(u.names, name)
-		}
+// appendSpanDuration appends a text. JSON has duration_ns.
+func appendSpanDuration(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+	if ev.Kind != reader.KindSpan || json {
+		return b
 	}
-	return u
+	return AppendDuration(b, ev.Duration)
 }
 
-// See removes the names of fields that an event has.
-func (u *Unseen) See(ev *reader.Event) {
-	u.names = slices.DeleteFunc(u.names, func(name string) bool {
-		_, found := ev.Lookup(name)
-		return found
-	})
+func appendUndecodable(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
+	if !ev.Undecodable {
+		return b
+	}
+	return appendValue(b, reader.BytesValue(ev.Raw), json)
 }
 
-// Names returns the names that no event had.
-func (u *Unseen) Names() []string { return u.names }
-
-// appendSelected appends the column or else the field with a name from Options.Fields.
-func appendSelected(b []byte, name string, ev *reader.Event, c *clock, json bool) []byte {
-	n := len(b)
-	if col := columnOf[name]; col != nil {
-		b = col.append(b, ev, c, json)
-	}
-	if len(b) == n {
-		if v, ok := ev.Lookup(name); ok {
-			b = appendValue(b, v, json)
-		}
-	}
-	return b
+func parseUndecodable(ev *reader.Event, v reader.Value) (err error) {
+	ev.Undecodable = true
+	ev.Raw, err = parseBytes(v)
+	return err
 }
 
-func appendValue(b []byte, v reader.Value, json bool) []byte {
-	if json {
-		return v.AppendJSON(b)
+func appendMetric(b []byte, ev *reader.Event, c *clock, json bool) []byte {
+	switch {
+	case ev.Point == nil:
+		return b
+	case json:
+		return appendObject(b, pointMembers, ev.Point, c)
+	default:
+		return appendPoint(b, ev.Point)
 	}
-	return v.AppendText(b)
+}
+
+func parseMetric(ev *reader.Event, v reader.Value) error {
+	ev.Point = &reader.Point{}
+	return parseObject(pointMembers, ev.Point, v)
+}
+
+func appendFields(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+	if len(ev.Fields) > 0 {
+		return reader.AppendJSON(b, ev.Fields)
+	}
+	return append(b, ev.FieldsJSON...)
 }
 
 var noProcess reader.Process
@@ -205,28 +222,14 @@ func process(ev *reader.Event) *reader.Process {
 	return ev.Process
 }
 
-// AppendProcess appends NAME[PID], with a question mark for an unknown name.
-func AppendProcess(b []byte, comm string, pid int32) []byte {
-	b = append(appendText(b, cmp.Or(comm, "?")), '[')
-	return append(strconv.AppendInt(b, int64(pid), 10), ']')
-}
-
-func severity(ev *reader.Event) string {
-	if ev.Severity == 0 {
-		return ""
-	}
-	return ev.Severity.String()
-}
-
-func str(get func(*reader.Event) string) func([]byte, *reader.Event, *clock, bool) []byte {
-	return func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		s := get(ev)
-		switch {
-		case s == "":
-			return b
-		case json:
-			return attrjson.AppendString(b, s)
-		}
+// appendString appends a text, unless it is empty.
+func appendString(b []byte, s string, json bool) []byte {
+	switch {
+	case s == "":
+		return b
+	case json:
+		return attrjson.AppendString(b, s)
+	default:
 		return appendText(b, s)
 	}
 }
@@ -237,67 +240,9 @@ func appendText(b []byte, s string) []byte {
 	return b
 }
 
-func number(get func(*reader.Event) uint64) func([]byte, *reader.Event, *clock, bool) []byte {
-	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
-		if v := get(ev); v != 0 {
-			b = attrjson.AppendUint(b, v)
-		}
-		return b
+func appendValue(b []byte, v reader.Value, json bool) []byte {
+	if json {
+		return v.AppendJSON(b)
 	}
+	return v.AppendText(b)
 }
-
-func truth(get func(*reader.Event) bool) func([]byte, *reader.Event, *clock, bool) []byte {
-	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
-		if get(ev) {
-			b = append(b, "true"...)
-		}
-		return b
-	}
-}
-
-func id(get func(*reader.Event) []byte) func([]byte, *reader.Event, *clock, bool) []byte {
-	return func(b []byte, ev *reader.Event, _ *clock, json bool) []byte {
-		v := get(ev)
-		switch {
-		case isZero(v):
-			return b
-		case json:
-			return appendHex(b, v)
-		}
-		return hex.AppendEncode(b, v)
-	}
-}
-
-func isZero(id []byte) bool {
-	for _, c := range id {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func stamp(get func(*reader.Event) time.Time) func([]byte, *reader.Event, *clock, bool) []byte {
-	return func(b []byte, ev *reader.Event, c *clock, json bool) []byte {
-		t := get(ev)
-		switch {
-		case t.IsZero():
-			return b
-		case json:
-			return c.appendQuoted(b, t)
-		}
-		return c.appendRFC3339(b, t)
-	}
-}
-
-func fields(get func(*reader.Event) []reader.Field) func([]byte, *reader.Event, *clock, bool) []byte {
-	return func(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
-		if list := get(ev); len(list) > 0 {
-			b = reader.AppendJSON(b, list)
-		}
-		return b
-	}
-}
-
-// appendHex appends bytes in hexadecimal, in quotes.
-func appendHex(b, v []byte) []byte { return append(hex.AppendEncode(append(b, '"'), v), '"') }

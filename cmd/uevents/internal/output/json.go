@@ -3,7 +3,6 @@ package output
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,40 +11,14 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// jsonWriter writes each event as one JSON object on one line. It omits empty members. Later versions may add members,
-// but do not change the meaning of any:
-//
-//	time, timestamp, observed     texts, RFC 3339 in UTC with nine digits of the second: the kernel's time of the record,
-//	                              and the program's times
-//	monotonic_ns, duration_ns     numbers of nanoseconds
-//	system, event                 of the tracepoint
-//	kind                          log, span, span start, span event, span link, metric, other; lost, see below
-//	severity, severity_number     OpenTelemetry's name and number; severity_text is the program's name
-//	message, body, event_name     body only if it is not a text
-//	program, exe, cgroup,         the process that wrote the record, at that time
-//	container_id, pid, tid, cpu
-//	process_service               the service.name that the process publishes as OpenTelemetry's process context
-//	trace_id, span_id,            lower-case hexadecimal digits
-//	parent_span_id, linked_...
-//	status, status_message,       of spans; events and links are those in the span's record
-//	span_kind, events, links
-//	metric                        an object: type, unit, value, count, sum, bounds, ...
-//	service, scope, resource, ... of OpenTelemetry's resource and scope
-//	truncated                     how many values the program cut or dropped to make the record fit
-//	undecodable                   the record, common fields included, if it does not fit the format of its event
-//	header                        of EventHeader events
-//	callchain                     texts of addresses, innermost first
-//	stack                         objects, innermost first: function, file, line, or else address, object
-//	fields                        an object: everything else
-//
-// Texts have the escapes of package attrjson. Bytes are base64, numbers have all their digits. A line of the kind lost
-// reports that the kernel lost count records of an event.
+// jsonWriter writes each event as one JSON object on one line, with the members of all columns that are not empty, and the
+// functions of the stack. Later versions may add members, but do not change the meaning of any. Texts have the escapes of
+// package attrjson. Bytes are base64, numbers have all their digits.
 type jsonWriter struct {
 	w      io.Writer
 	b      []byte
 	c      clock
-	fields []string
-	keys   [][]byte       // of fields, or of columns
+	fields []jsonField    // in place of all columns
 	stack  *symbols.Table // nil omits stacks
 
 	// Of the previous event:
@@ -55,13 +28,9 @@ type jsonWriter struct {
 }
 
 func newJSON(w io.Writer, o Options) *jsonWriter {
-	j := &jsonWriter{w: w, fields: o.Fields, c: clock{format: UTC}, stack: o.Stack}
-	names := o.Fields
-	if len(names) == 0 {
-		names = ColumnNames()
-	}
-	for _, name := range names {
-		j.keys = append(j.keys, append(attrjson.AppendString([]byte{','}, name), ':'))
+	j := &jsonWriter{w: w, c: clock{format: UTC}, stack: o.Stack}
+	for _, name := range o.Fields {
+		j.fields = append(j.fields, jsonField{memberKey(name), selectedOf(name)})
 	}
 	return j
 }
@@ -70,19 +39,27 @@ func (j *jsonWriter) Write(ev *reader.Event) error {
 	b := j.b[:0]
 	if len(j.fields) == 0 {
 		b = j.appendAll(b, ev)
-	}
-	for i, name := range j.fields {
-		start := len(b)
-		b = append(b, j.keys[i]...)
-		value := len(b)
-		if b = appendSelected(b, name, ev, &j.c, true); len(b) == value {
-			b = b[:start]
-		}
+	} else {
+		b = j.appendSelected(b, ev)
 	}
 	if j.stack != nil {
 		b = appendStack(b, j.stack.Stack(ev))
 	}
 	return j.line(b)
+}
+
+// appendSelected appends the selected columns and fields that the event has.
+func (j *jsonWriter) appendSelected(b []byte, ev *reader.Event) []byte {
+	for i := range j.fields {
+		f := &j.fields[i]
+		start := len(b)
+		b = f.key.append(b)
+		value := len(b)
+		if b = f.append(b, ev, &j.c, true); len(b) == value {
+			b = b[:start]
+		}
+	}
+	return b
 }
 
 // appendAll appends the members of all columns.
@@ -115,60 +92,22 @@ func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
 }
 
 // appendColumns appends the members of some columns.
-func (j *jsonWriter) appendColumns(b []byte, ev *reader.Event, list []int) []byte {
-	for _, i := range list {
-		b = j.appendColumn(b, ev, i)
-	}
-	return b
-}
-
-func (j *jsonWriter) appendColumn(b []byte, ev *reader.Event, i int) []byte {
-	start := len(b)
-	b = append(b, j.keys[i]...)
-	value := len(b)
-	if b = columns[i].append(b, ev, &j.c, true); len(b) == value {
-		b = b[:start]
-	}
-	return b
-}
-
-// Columns with the same values in most consecutive events.
-var (
-	nameColumns    = columnRange("system", "severity_text")
-	processColumns = columnRange("program", "process_service")
-	threadColumns  = columnRange("tid", "cpu") // behind those of the process
-)
-
-// columnRange returns the columns between two of them, and these.
-func columnRange(first, last string) (list []int) {
-	for i := indexOf(first); i <= indexOf(last); i++ {
-		list = append(list, i)
-	}
-	return list
-}
-
-// around has the other columns of columnsOf: those before nameColumns, those behind them, and those behind threadColumns.
-var around = func() (lists [allParts + 1][3][]int) {
-	same := slices.Concat(nameColumns, processColumns, threadColumns)
-	for have, list := range columnsOf {
-		for _, i := range list {
-			switch {
-			case slices.Contains(same, i):
-			case i < nameColumns[0]:
-				lists[have][0] = append(lists[have][0], i)
-			case i < processColumns[0]:
-				lists[have][1] = append(lists[have][1], i)
-			default:
-				lists[have][2] = append(lists[have][2], i)
-			}
+func (j *jsonWriter) appendColumns(b []byte, ev *reader.Event, list []*jsonColumn) []byte {
+	for _, col := range list {
+		start := len(b)
+		b = col.key.append(b)
+		value := len(b)
+		if b = col.append(b, ev, &j.c, true); len(b) == value {
+			b = b[:start]
 		}
 	}
-	return lists
-}()
+	return b
+}
 
 // nameMembers caches the encoded name and severity of an event.
 type nameMembers struct {
 	members      []byte // nil: empty
+	decoder      *reader.Decoder
 	system, name string
 	kind         reader.Kind
 	severity     reader.Severity
@@ -176,12 +115,12 @@ type nameMembers struct {
 }
 
 func (m *nameMembers) is(ev *reader.Event) bool {
-	return m.members != nil && m.name == ev.Name && m.kind == ev.Kind && m.severity == ev.Severity && string(m.text) == ev.SeverityText &&
-		m.system == ev.System
+	return m.members != nil && m.kind == ev.Kind && m.severity == ev.Severity && string(m.text) == ev.SeverityText &&
+		(ev.Decoder != nil && m.decoder == ev.Decoder || m.name == ev.Name && m.system == ev.System) // a decoder is of one name
 }
 
 func (m *nameMembers) keep(members []byte, ev *reader.Event) {
-	m.members, m.system, m.name, m.kind = append(m.members[:0], members...), ev.System, ev.Name, ev.Kind
+	m.members, m.decoder, m.system, m.name, m.kind = append(m.members[:0], members...), ev.Decoder, ev.System, ev.Name, ev.Kind
 	m.severity, m.text = ev.Severity, append(m.text[:0], ev.SeverityText...)
 }
 
@@ -253,13 +192,28 @@ func (j *jsonWriter) line(b []byte) error {
 	return err
 }
 
+// kindLost is the kind of lines that report records that the kernel lost.
+const kindLost = "lost"
+
 func (j *jsonWriter) Lost(name string, n uint64, at time.Time) error {
 	b := append(j.b[:0], `,"time":`...)
 	b = j.c.kernel.appendQuoted(b, at)
-	b = append(b, `,"kind":"lost","event":`...)
+	b = append(b, `,"kind":"`+kindLost+`","event":`...)
 	b = attrjson.AppendString(b, name)
 	b = append(b, `,"count":`...)
 	return j.line(reader.Uint64Value(n).AppendJSON(b))
+}
+
+// ParseLost returns the arguments of [Writer].Lost from the object that -o json writes. lost is false for other objects.
+func ParseLost(v reader.Value) (name string, n uint64, at time.Time, lost bool, err error) {
+	if kind, _ := v.Lookup("kind"); kind.Text() != kindLost {
+		return "", 0, at, false, nil
+	}
+	event, _ := v.Lookup("event")
+	count, _ := v.Lookup("count")
+	when, _ := v.Lookup("time")
+	at, err = parseTime(when)
+	return event.Text(), count.Uint64(), at, true, err
 }
 
 func (j *jsonWriter) Close() error { return nil }

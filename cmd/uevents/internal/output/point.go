@@ -1,8 +1,9 @@
 package output
 
 import (
-	"encoding/base64"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
@@ -40,64 +41,86 @@ func appendPoint(b []byte, p *reader.Point) []byte {
 	return append(b[:start], b[start+1:]...)
 }
 
-func appendPointJSON(b []byte, p *reader.Point, c *clock) []byte {
-	o := begin(b)
-	o.str("type", p.Type.String())
-	o.str("unit", p.Unit)
-	if p.Temporality != reader.TemporalityUnspecified {
-		o.str("temporality", p.Temporality.String())
-	}
-	if p.Monotonic {
-		o.key("monotonic")
-		o.b = append(o.b, "true"...)
-	}
-	if !p.StartTime.IsZero() {
-		o.key("start_time")
-		o.b = c.appendQuoted(o.b, p.StartTime)
-	}
-	o.value("value", p.Value)
-	o.uint("count", p.Count)
-	o.value("sum", p.Sum)
-	o.value("min", p.Min)
-	o.value("max", p.Max)
-	o.list("bounds", len(p.Bounds), func(b []byte, i int) []byte { return attrjson.AppendFloat(b, p.Bounds[i]) })
-	counts(&o, "bucket_counts", p.BucketCounts)
-	if p.Type == reader.PointExponentialHistogram {
-		o.key("scale")
-		o.b = strconv.AppendInt(o.b, int64(p.Scale), 10)
-		o.uint("zero_count", p.ZeroCount)
-		if p.ZeroThreshold != 0 {
-			o.value("zero_threshold", reader.Float64Value(p.ZeroThreshold))
+// pointMembers are the members of a data point.
+var pointMembers = []member[reader.Point]{
+	named("type", "", 0, reader.PointOTLP, func(p *reader.Point) *reader.PointType { return &p.Type }),
+	str("unit", "", func(p *reader.Point) *string { return &p.Unit }),
+	named("temporality", "", reader.TemporalityDelta, reader.TemporalityCumulative, func(p *reader.Point) *reader.Temporality { return &p.Temporality }),
+	truth("monotonic", "", func(p *reader.Point) *bool { return &p.Monotonic }),
+	moment("start_time", "", func(p *reader.Point) *time.Time { return &p.StartTime }),
+	numeric("value", func(p *reader.Point) *reader.Value { return &p.Value }),
+	count("count", func(p *reader.Point) *uint64 { return &p.Count }),
+	numeric("sum", func(p *reader.Point) *reader.Value { return &p.Sum }),
+	numeric("min", func(p *reader.Point) *reader.Value { return &p.Min }),
+	numeric("max", func(p *reader.Point) *reader.Value { return &p.Max }),
+	array("bounds", "", floats, func(p *reader.Point) *[]float64 { return &p.Bounds }),
+	array("bucket_counts", "", counts, func(p *reader.Point) *[]uint64 { return &p.BucketCounts }),
+	exponential(always("scale", "", func(p *reader.Point) *int32 { return &p.Scale })),
+	exponential(count("zero_count", func(p *reader.Point) *uint64 { return &p.ZeroCount })),
+	exponential(float("zero_threshold", false, func(p *reader.Point) *float64 { return &p.ZeroThreshold })),
+	exponential(buckets("positive", func(p *reader.Point) *reader.Buckets { return &p.Positive })),
+	exponential(buckets("negative", func(p *reader.Point) *reader.Buckets { return &p.Negative })),
+	array("quantiles", "", quantiles, func(p *reader.Point) *[]reader.Quantile { return &p.Quantiles }),
+	fields("filtered_attributes", "", func(p *reader.Point) *[]reader.Field { return &p.FilteredAttributes }),
+	{
+		name: "request",
+		append: func(b []byte, p *reader.Point, _ *clock, json bool) []byte {
+			if len(p.Request) == 0 {
+				return b
+			}
+			return appendValue(b, reader.BytesValue(p.Request), json)
+		},
+		parse: func(p *reader.Point, v reader.Value) (err error) {
+			p.Request, err = parseBytes(v)
+			return err
+		},
+	},
+}
+
+// exponential leaves a member out of other points than exponential histograms.
+func exponential(m member[reader.Point]) member[reader.Point] {
+	all := m.append
+	m.append = func(b []byte, p *reader.Point, c *clock, json bool) []byte {
+		if p.Type != reader.PointExponentialHistogram {
+			return b
 		}
-		buckets(&o, "positive", &p.Positive)
-		buckets(&o, "negative", &p.Negative)
+		return all(b, p, c, json)
 	}
-	o.list("quantiles", len(p.Quantiles), func(b []byte, i int) []byte {
-		q := begin(b)
-		q.value("quantile", reader.Float64Value(p.Quantiles[i].Quantile))
-		q.value("value", reader.Float64Value(p.Quantiles[i].Value))
-		return q.end()
-	})
-	o.fields("filtered_attributes", p.FilteredAttributes)
-	if len(p.Request) > 0 {
-		o.key("request")
-		o.b = append(base64.StdEncoding.AppendEncode(append(o.b, '"'), p.Request), '"')
-	}
-	return o.end()
+	return m
 }
 
-func counts(o *object, name string, list []uint64) {
-	o.list(name, len(list), func(b []byte, i int) []byte { return strconv.AppendUint(b, list[i], 10) })
+var bucketMembers = []member[reader.Buckets]{
+	always("offset", "", func(s *reader.Buckets) *int32 { return &s.Offset }),
+	array("counts", "", counts, func(s *reader.Buckets) *[]uint64 { return &s.Counts }),
 }
 
-func buckets(o *object, name string, s *reader.Buckets) {
-	if len(s.Counts) == 0 {
-		return
+func buckets(name string, at func(*reader.Point) *reader.Buckets) member[reader.Point] {
+	return member[reader.Point]{
+		name: name,
+		append: func(b []byte, p *reader.Point, c *clock, _ bool) []byte {
+			if len(at(p).Counts) == 0 {
+				return b
+			}
+			return appendObject(b, bucketMembers, at(p), c)
+		},
+		parse: func(p *reader.Point, v reader.Value) error { return parseObject(bucketMembers, at(p), v) },
 	}
-	o.key(name)
-	in := begin(o.b)
-	in.key("offset")
-	in.b = strconv.AppendInt(in.b, int64(s.Offset), 10)
-	counts(&in, "counts", s.Counts)
-	o.b = in.end()
+}
+
+var quantileMembers = []member[reader.Quantile]{
+	float("quantile", true, func(q *reader.Quantile) *float64 { return &q.Quantile }),
+	float("value", true, func(q *reader.Quantile) *float64 { return &q.Value }),
+}
+
+// quantiles refuses a quantile without one of its members, which is not that of 0.
+var quantiles = element[reader.Quantile]{
+	append: objects(quantileMembers).append,
+	parse: func(v reader.Value) (reader.Quantile, error) {
+		for _, m := range quantileMembers {
+			if _, ok := v.Lookup(m.name); !ok {
+				return reader.Quantile{}, fmt.Errorf("no %s", m.name)
+			}
+		}
+		return objects(quantileMembers).parse(v)
+	},
 }

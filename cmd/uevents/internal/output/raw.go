@@ -15,13 +15,11 @@ import (
 //	20:41:07.318 user_events:myapp_debug myapp[812] cpu 3 0100000048...
 type raw struct {
 	w io.Writer
-	o Options
 	b []byte
 	c clock
 }
 
 func (r *raw) Write(ev *reader.Event) error {
-	r.c.format = r.o.Time
 	b := r.c.append(r.b[:0], ev.Time, ev.Monotonic)
 	b = append(b, ' ')
 	b = appendText(b, ev.System)

@@ -13,12 +13,14 @@ import (
 // templateWriter executes a template for each event, and appends a newline. The template gets the columns and the
 // fields of the event by name, as texts that are safe to print. Missing ones are empty.
 type templateWriter struct {
-	w    io.Writer
-	t    *template.Template
-	line limitedBuffer
-	data map[string]string
-	c    clock
-	b    []byte
+	w     io.Writer
+	t     *template.Template
+	named namedParts
+	parts []templatePart // in place of t, if it is so simple
+	line  limitedBuffer
+	data  map[string]string
+	c     clock
+	b     []byte
 }
 
 // maxLine is the most bytes that a template may make of an event: a range over a large number would take all memory.
@@ -42,18 +44,31 @@ func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
-	return &templateWriter{w: w, t: t, data: map[string]string{}, c: clock{format: o.Time}}, nil
+	named := partsNamed(t)
+	return &templateWriter{w: w, t: t, named: named, parts: simpleParts(t, len(named.names)), data: map[string]string{}, c: newClock(o)}, nil
 }
 
 func (t *templateWriter) Write(ev *reader.Event) error {
-	clear(t.data)
-	for i := range ev.Fields {
-		f := &ev.Fields[i]
-		t.data[f.Name] = string(f.Value.AppendText(t.b[:0]))
+	if t.parts != nil {
+		return t.writeParts(ev)
 	}
-	for i := range columns {
-		if t.b = columns[i].append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
-			t.data[columns[i].name] = string(t.b)
+	clear(t.data)
+	for _, name := range t.named.names {
+		t.set(name, ev)
+	}
+	if t.named.all {
+		for i := range ev.Fields {
+			t.set(ev.Fields[i].Name, ev)
+		}
+		for fields := (plainMembers{ev.FieldsJSON}); ; {
+			name, _, ok := fields.next()
+			if !ok {
+				break
+			}
+			t.set(name.content(), ev)
+		}
+		for i := range columns {
+			t.set(columns[i].name, ev)
 		}
 	}
 	t.line.Reset()
@@ -63,6 +78,28 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 	t.line.WriteByte('\n')
 	_, err := t.w.Write(t.line.Bytes())
 	return err
+}
+
+// writeParts writes a simple template, without the reflection that takes most of an execution.
+func (t *templateWriter) writeParts(ev *reader.Event) error {
+	t.b = t.b[:0]
+	for i := range t.parts {
+		p := &t.parts[i]
+		if t.b = append(t.b, p.text...); p.name != "" {
+			t.b = p.append(t.b, ev, &t.c, false)
+		}
+	}
+	t.b = append(t.b, '\n')
+	_, err := t.w.Write(t.b)
+	return err
+}
+
+// set sets what the template gets by a name.
+func (t *templateWriter) set(name string, ev *reader.Event) {
+	s := selectedOf(name)
+	if t.b = s.append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
+		t.data[name] = string(t.b)
+	}
 }
 
 func (t *templateWriter) Lost(string, uint64, time.Time) error { return nil }

@@ -3,12 +3,10 @@ package output
 import (
 	"encoding/hex"
 	"io"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -24,128 +22,143 @@ type textWriter struct {
 	b      []byte
 	c      clock
 	color  bool
-	fields []string
+	whole  bool
+	fields []selected
 	stack  *symbols.Table // nil omits stacks
+
+	label   gutter
+	process gutter
+	writer  processText // of the previous event
 }
 
 func newText(w io.Writer, o Options) *textWriter {
-	return &textWriter{w: w, c: clock{format: o.Time}, color: o.Color, fields: o.Fields, stack: o.Stack}
+	t := &textWriter{w: w, c: newClock(o), color: o.Color, whole: o.Whole, stack: o.Stack, label: minLabel}
+	for _, name := range o.Fields {
+		t.fields = append(t.fields, selectedOf(name))
+	}
+	return t
 }
 
 // messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
 const messageWidth = 22
 
 func (t *textWriter) Write(ev *reader.Event) error {
-	t.b = t.b[:0]
+	b := t.b[:0]
 	if len(t.fields) > 0 {
-		t.selected(ev)
+		b = t.selected(b, ev)
 	} else {
-		t.line(ev)
+		b = t.line(b, ev)
 	}
-	t.b = append(t.b, '\n')
+	b = append(b, '\n')
 	if t.stack != nil {
 		if frames := t.stack.Stack(ev); len(frames) > 0 {
-			t.colored(Faint, func() { t.b = symbols.AppendStack(t.b, frames, "    ") })
+			b = t.off(symbols.AppendStack(t.on(b, Faint), frames, "    "), Faint)
 		}
 	}
-	_, err := t.w.Write(t.b)
+	t.b = b
+	_, err := t.w.Write(b)
 	return err
 }
 
-func (t *textWriter) line(ev *reader.Event) {
-	t.colored(Faint, func() { t.b = t.c.append(t.b, ev.Time, ev.Monotonic) })
-	t.b = append(t.b, ' ')
-	t.colored(colorOf(ev), func() { t.b = appendLabel(t.b, ev) })
-	t.b = append(t.b, ' ')
-	t.b = AppendProcess(t.b, process(ev).Comm, ev.PID)
-	t.b = append(t.b, ' ')
-	start := len(t.b)
-	t.b = appendTitle(t.b, ev)
-	end := len(t.b)
-	for n := utf8.RuneCount(t.b[start:end]); n < messageWidth; n++ {
-		t.b = append(t.b, ' ')
+func (t *textWriter) line(b []byte, ev *reader.Event) []byte {
+	b = append(t.off(t.c.append(t.on(b, Faint), ev.Time, ev.Monotonic), Faint), ' ')
+	b = append(t.appendLabel(b, ev), ' ')
+	b = append(t.appendProcess(b, ev), ' ')
+	start := len(b)
+	b = t.appendTitle(b, ev)
+	end := len(b)
+	for n := utf8.RuneCount(b[start:]); n < messageWidth; n++ {
+		b = append(b, ' ')
 	}
-	padded := len(t.b)
+	padded := len(b)
 	if ev.Status != 0 {
-		t.field("status", reader.StringValue(ev.Status.String()))
+		b = t.field(b, "status", reader.StringValue(ev.Status.String()))
 	}
 	if ev.StatusMessage != "" {
-		t.field("error", reader.StringValue(ev.StatusMessage))
+		b = t.field(b, "error", reader.StringValue(ev.StatusMessage))
 	}
 	for i := range ev.Fields {
-		t.field(ev.Fields[i].Name, ev.Fields[i].Value)
+		b = t.field(b, ev.Fields[i].Name, ev.Fields[i].Value)
 	}
-	if !isZero(ev.TraceID[:]) {
-		t.b = append(t.b, ' ')
-		t.colored(Faint, func() { t.b = hex.AppendEncode(append(t.b, "trace="...), ev.TraceID[:4]) })
+	if ev.FieldsJSON != "" {
+		b = t.plainFields(b, ev.FieldsJSON)
 	}
+	b = t.appendIDs(b, ev)
 	if ev.Truncated != 0 {
-		t.field("truncated", reader.Int64Value(int64(ev.Truncated)))
+		b = t.field(b, "truncated", reader.Int64Value(int64(ev.Truncated)))
 	}
 	if ev.Undecodable {
-		t.field("undecodable", reader.BoolValue(true))
+		b = t.field(b, "undecodable", reader.BoolValue(true))
 	}
-	if len(t.b) == padded {
-		t.b = t.b[:end]
-	}
-}
-
-// colored writes a part of the line in a colour.
-func (t *textWriter) colored(color string, write func()) {
-	if !t.color || color == "" {
-		write()
-		return
-	}
-	t.b = append(t.b, color...)
-	write()
-	t.b = append(t.b, reset...)
-}
-
-func (t *textWriter) field(name string, v reader.Value) {
-	t.b = append(t.b, ' ')
-	t.colored(Faint, func() {
-		t.b = appendWord(t.b, name)
-		t.b = append(t.b, '=')
-	})
-	if v.Type() == reader.TypeString {
-		t.b = appendWord(t.b, v.Text())
-		return
-	}
-	t.b = v.AppendText(t.b)
-}
-
-// appendWord appends a text, with quotes if it could be read as several words or as another value.
-func appendWord(b []byte, s string) []byte {
-	if s == "" || strings.ContainsAny(s, " =\"{[") {
-		return attrjson.AppendString(b, s)
-	}
-	return appendText(b, s)
-}
-
-// appendLabel appends the severity or the kind of the event, at least five columns wide.
-func appendLabel(b []byte, ev *reader.Event) []byte {
-	start := len(b)
-	switch {
-	case ev.Severity != 0:
-		b = append(b, ev.Severity.String()...)
-	case ev.Kind == reader.KindLog && ev.SeverityText != "":
-		b = appendText(b, ev.SeverityText)
-	default:
-		b = append(b, labels[ev.Kind]...)
-	}
-	for len(b)-start < 5 {
-		b = append(b, ' ')
+	if len(b) == padded {
+		b = b[:end]
 	}
 	return b
 }
 
-var labels = [...]string{
-	reader.KindOther: "-", reader.KindLog: "LOG", reader.KindSpan: "SPAN", reader.KindSpanStart: "START", reader.KindSpanEvent: "EVENT",
-	reader.KindSpanLink: "LINK", reader.KindMetric: "METRIC",
+// on begins a part of the line in a colour, which off ends.
+func (t *textWriter) on(b []byte, color string) []byte {
+	if t.color {
+		b = append(b, color...)
+	}
+	return b
+}
+
+func (t *textWriter) off(b []byte, color string) []byte {
+	if t.color && color != "" {
+		b = append(b, reset...)
+	}
+	return b
+}
+
+func (t *textWriter) field(b []byte, name string, v reader.Value) []byte {
+	f := fieldValue{v: v}
+	return f.appendWord(t.name(b, name))
+}
+
+// name appends the name in front of a value.
+func (t *textWriter) name(b []byte, name string) []byte {
+	b = t.on(append(b, ' '), Faint)
+	return t.off(append(appendWord(b, name), '='), Faint)
+}
+
+// plainFields appends fields that are JSON still.
+func (t *textWriter) plainFields(b []byte, json string) []byte {
+	for fields := (plainMembers{json}); ; {
+		name, value, ok := fields.next()
+		if !ok {
+			return b
+		}
+		b = t.on(append(b, ' '), Faint)
+		b = t.off(append(name.appendWord(b), '='), Faint)
+		b = value.appendWord(b)
+	}
+}
+
+// appendIDs appends the beginning of the trace id. A whole line has all of it, and those of the span and its parent.
+func (t *textWriter) appendIDs(b []byte, ev *reader.Event) []byte {
+	n := 4
+	if t.whole {
+		n = len(ev.TraceID)
+	}
+	if ev.TraceID != [16]byte{} {
+		b = t.id(b, " trace=", ev.TraceID[:n])
+	}
+	if t.whole && ev.SpanID != [8]byte{} {
+		b = t.id(b, " span=", ev.SpanID[:])
+	}
+	if t.whole && ev.ParentSpanID != [8]byte{} {
+		b = t.id(b, " parent=", ev.ParentSpanID[:])
+	}
+	return b
+}
+
+func (t *textWriter) id(b []byte, name string, id []byte) []byte {
+	return t.off(hex.AppendEncode(append(t.on(append(b, name[0]), Faint), name[1:]...), id), Faint)
 }
 
 // appendTitle appends the message of the event, or else its name.
-func appendTitle(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
 	switch {
 	case ev.Message != "":
 		b = appendText(b, ev.Message)
@@ -162,32 +175,37 @@ func appendTitle(b []byte, ev *reader.Event) []byte {
 			b = appendPoint(append(b, ' '), ev.Point)
 		}
 	case reader.KindSpanLink:
-		b = hex.AppendEncode(append(b, " to "...), ev.LinkedTraceID[:4])
+		b = append(b, " to "...)
+		if !t.whole {
+			return hex.AppendEncode(b, ev.LinkedTraceID[:4])
+		}
+		b = append(hex.AppendEncode(b, ev.LinkedTraceID[:]), '-')
+		b = hex.AppendEncode(b, ev.LinkedSpanID[:])
 	}
 	return b
 }
 
-// selected writes the selected columns as values, and selected fields with their names.
-func (t *textWriter) selected(ev *reader.Event) {
-	for _, name := range t.fields {
-		start := len(t.b)
+// selected appends the selected columns as values, and selected fields with their names.
+func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
+	for i := range t.fields {
+		f := &t.fields[i]
+		start := len(b)
 		if start > 0 {
-			t.b = append(t.b, ' ')
+			b = append(b, ' ')
 		}
-		if col := columnOf[name]; col != nil {
-			value := len(t.b)
-			if t.b = col.append(t.b, ev, &t.c, false); len(t.b) > value {
-				continue
-			}
+		value := len(b)
+		if b = f.appendColumn(b, ev, &t.c, false); len(b) > value {
+			continue
 		}
-		t.b = t.b[:start]
-		if v, ok := ev.Lookup(name); ok {
-			t.field(name, v)
+		b = b[:start]
+		if v, ok := findField(ev, f.name); ok {
+			b = v.appendWord(t.name(b, f.name))
 			if start == 0 {
-				t.b = t.b[1:]
+				b = b[1:]
 			}
 		}
 	}
+	return b
 }
 
 func (t *textWriter) Lost(string, uint64, time.Time) error { return nil }

@@ -37,17 +37,22 @@ func ParseTime(s string) (Time, error) {
 // clock formats the times of consecutive events.
 type clock struct {
 	format Time
-	before uint64 // monotonic time of the previous event; 0 if there was none
-	short  second // cache of append
-	kernel second // cache of the kernel's times as RFC 3339
-	full   second // cache of other times, which the program recorded
+	today  time.Time // see Options.Today
+	dated  bool      // a time of another day came: all times have their date from there on, and stay aligned
+	before uint64    // monotonic time of the previous event; 0 if there was none
+	short  second    // cache of append
+	kernel second    // cache of the kernel's times as RFC 3339
+	full   second    // cache of other times, which the program recorded
 }
 
 // second caches the text of times up to the second, which most events share with the previous one.
 type second struct {
 	unix int64
-	text []byte
+	text shortText
 }
+
+// newClock returns the clock of options.
+func newClock(o Options) clock { return clock{format: o.Time, today: o.Today} }
 
 func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 	switch c.format {
@@ -64,38 +69,47 @@ func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 	case Mono:
 		return appendSeconds(b, mono)
 	case UTC:
-		b = c.short.append(b, t, "15:04:05.", time.UTC)
-		return append(appendDigits(b, uint64(t.Nanosecond())/1e6, 3), 'Z')
+		return append(c.appendClock(b, t, time.UTC), 'Z')
 	default:
-		b = c.short.append(b, t, "15:04:05.", time.Local)
-		return appendDigits(b, uint64(t.Nanosecond())/1e6, 3)
+		return c.appendClock(b, t, time.Local)
 	}
 }
 
+// appendClock appends the time in a zone to the millisecond, behind the date if that is needed.
+func (c *clock) appendClock(b []byte, t time.Time, zone *time.Location) []byte {
+	if !c.short.has(t) {
+		t = t.In(zone)
+		layout := "15:04:05."
+		if c.dated = c.dated || !c.today.IsZero() && t.Format(time.DateOnly) != c.today.In(zone).Format(time.DateOnly); c.dated {
+			layout = "2006-01-02 15:04:05."
+		}
+		c.short.set(t, layout)
+	}
+	return appendDigits(c.short.text.append(b), uint64(t.Nanosecond())/1e6, 3)
+}
+
 // appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort like times.
-func (c *clock) appendRFC3339(b []byte, t time.Time) []byte { return c.full.appendRFC3339(b, t) }
+func (c *clock) appendRFC3339(b []byte, t time.Time) []byte {
+	quoted := len(b)
+	b = c.full.appendQuoted(b, t)
+	return append(b[:quoted], b[quoted+1:len(b)-1]...)
+}
 
 // appendQuoted is appendRFC3339 in quotes.
 func (c *clock) appendQuoted(b []byte, t time.Time) []byte { return c.full.appendQuoted(b, t) }
 
-func (s *second) appendRFC3339(b []byte, t time.Time) []byte {
-	const seconds = 1e9
-	b = s.append(b, t, "2006-01-02T15:04:05", time.UTC)
-	point := len(b)
-	b = attrjson.AppendUint(b, seconds+uint64(t.Nanosecond())) // a one and all nine digits
-	b[point] = '.'
-	return append(b, 'Z')
-}
-
 func (s *second) appendQuoted(b []byte, t time.Time) []byte {
-	return append(s.appendRFC3339(append(b, '"'), t), '"')
+	if !s.has(t) {
+		s.set(t.UTC(), `"2006-01-02T15:04:05.`)
+	}
+	return append(attrjson.AppendNanoseconds(s.text.append(b), uint32(t.Nanosecond())), 'Z', '"')
 }
 
-func (s *second) append(b []byte, t time.Time, layout string, zone *time.Location) []byte {
-	if unix := t.Unix(); len(s.text) == 0 || unix != s.unix {
-		s.unix, s.text = unix, t.In(zone).AppendFormat(s.text[:0], layout)
-	}
-	return append(b, s.text...)
+func (s *second) has(t time.Time) bool { return len(s.text.text) > 0 && t.Unix() == s.unix }
+
+func (s *second) set(t time.Time, layout string) {
+	s.unix = t.Unix()
+	s.text.set(t.AppendFormat(s.text.text[:0], layout))
 }
 
 // appendSeconds appends nanoseconds as seconds with six digits.

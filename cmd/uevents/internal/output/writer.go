@@ -26,8 +26,14 @@ type Writer interface {
 
 // Options configure a Writer. The zero value means the default of each.
 type Options struct {
-	Time   Time     // of Text and templates
-	Color  bool     // of Text
+	Time Time // of Text and templates
+	// Today makes Text and templates have the date before times of day, from the first time of another day on. The zero time
+	// omits dates.
+	Today time.Time
+	Color bool // of Text
+	// Whole makes Text have ids, names and labels with all their characters, the ids of spans too, and none padded: a line that
+	// depends on its record alone, for a search.
+	Whole  bool
 	Fields []string // columns or fields to write, in place of all
 	// Stack adds the functions of the events' stacks, as lines below the event in text; nil omits them.
 	Stack *symbols.Table
@@ -52,7 +58,7 @@ func New(format string, w io.Writer, o Options) (Writer, error) {
 		if len(o.Fields) > 0 {
 			return nil, fmt.Errorf("%w: raw records have no fields to select", errFormat)
 		}
-		return &raw{w: w, o: o}, nil
+		return &raw{w: w, c: newClock(o)}, nil
 	}
 	return nil, fmt.Errorf("%w %q: text, json, raw, or a template such as '{{.time}} {{.message}}'", errFormat, format)
 }
