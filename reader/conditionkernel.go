@@ -39,17 +39,17 @@ func numberField(l *leaf, f tracepoint.FormatField) bound {
 	all := never
 	for i := range l.values {
 		var b bound
-		switch n, op := l.values[i].integer(), l.op; {
-		case op == condition.Glob || op == condition.Regexp:
+		switch n := l.values[i].integer(); l.op {
+		case condition.Glob, condition.Regexp:
 			return unknown
-		case op == condition.Mask:
+		case condition.Mask:
 			bits, _ := n.Bits()
 			if bits == 0 || bits > math.MaxUint64>>(64-8*f.Size) {
 				return unknown
 			}
 			return filtered(fmt.Sprintf("%s & %#x", f.Name, bits))
 		default:
-			b = numberBound(f, op, n)
+			b = numberBound(f, l.op, n)
 		}
 		switch {
 		case b.isAlways():

@@ -161,9 +161,10 @@ func (c *Condition) checkID(l *leaf, v *value) error {
 }
 
 func (c *Condition) checkChoice(l *leaf, v *value) error {
-	v.Text = strings.ReplaceAll(strings.ToLower(v.Text), "_", " ")
-	if !slices.Contains(l.part.choices, v.Text) {
-		return c.fail(v.At, "%s is none of %s", v.Value.Text, strings.Join(l.part.choices, ", "))
+	choice := strings.ReplaceAll(strings.ToLower(v.Text), "_", " ")
+	if !slices.Contains(l.part.choices, choice) {
+		return c.fail(v.At, "%s is none of %s", v.Text, strings.Join(l.part.choices, ", "))
 	}
+	v.Text = choice
 	return nil
 }

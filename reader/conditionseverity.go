@@ -94,6 +94,8 @@ var levelSuffixes = []struct {
 	suffix      string
 	first, last Severity
 }{
-	{"_debug", SeverityTrace, SeverityInfo - 1}, {"_info", SeverityInfo, SeverityWarn - 1},
-	{"_warn", SeverityWarn, SeverityError - 1}, {"_error", SeverityError, maxSeverity},
+	{"_debug", SeverityTrace, SeverityInfo - 1},
+	{"_info", SeverityInfo, SeverityWarn - 1},
+	{"_warn", SeverityWarn, SeverityError - 1},
+	{"_error", SeverityError, maxSeverity},
 }

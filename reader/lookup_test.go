@@ -10,8 +10,13 @@ import (
 // TestLookup: a name is that of a field, of a member of a group, or of what a program declared it as.
 func TestLookup(t *testing.T) {
 	ev := &Event{Fields: []Field{
-		{"a", Int64Value(1)}, {"db.table", StringValue("flat")}, {"db", MapValue([]Field{{"table", StringValue("group")}, {"rows", Int64Value(3)}, {"x.y", MapValue([]Field{{"z", BoolValue(true)}})}})},
-		{"http_route", StringValue("/a")}, {"user.id", Int64Value(7)}, {"a", Int64Value(2)}, {"x__y", Int64Value(9)},
+		{"a", Int64Value(1)},
+		{"db.table", StringValue("flat")},
+		{"db", MapValue([]Field{{"table", StringValue("group")}, {"rows", Int64Value(3)}, {"x.y", MapValue([]Field{{"z", BoolValue(true)}})}})},
+		{"http_route", StringValue("/a")},
+		{"user.id", Int64Value(7)},
+		{"a", Int64Value(2)},
+		{"x__y", Int64Value(9)},
 	}}
 	for name, want := range map[string]string{
 		"a": "2", "db.table": "flat", "db.rows": "3", "db.x.y.z": "true", "http.route": "/a", "http-route": "/a", "user_id": "7", "user.id": "7", "x.-y": "9",
@@ -49,10 +54,26 @@ func TestValue(t *testing.T) {
 // TestFieldOf: the field of a tracepoint that has the value of a name in all its records.
 func TestFieldOf(t *testing.T) {
 	for _, c := range []struct{ event, name, want string }{
-		{"slog", "level", "level"}, {"slog", "message", "message"}, {"slog", "status", ""}, {"slog", "attributes", "attributes"}, {"slog", "time_unix_nano", "time_unix_nano"}, {"slog", "trace_id", "trace_id"},
-		{"otel", "level", "severity_number"}, {"otel", "message", "body"}, {"span", "duration", "duration_ns"}, {"span", "name", "name"}, {"span", "status", ""}, {"span", "status_code", "status_code"},
-		{"span", "kind", ""}, {"declared", "status", "status"}, {"declared", "http.route", "http_route"}, {"declared", "duration", ""}, {"other", "score", "score"}, {"other", "level", "level"},
-		{"header", "level", ""}, {"other", "nosuch", ""},
+		{"slog", "level", "level"},
+		{"slog", "message", "message"},
+		{"slog", "status", ""},
+		{"slog", "attributes", "attributes"},
+		{"slog", "time_unix_nano", "time_unix_nano"},
+		{"slog", "trace_id", "trace_id"},
+		{"otel", "level", "severity_number"},
+		{"otel", "message", "body"},
+		{"span", "duration", "duration_ns"},
+		{"span", "name", "name"},
+		{"span", "status", ""},
+		{"span", "status_code", "status_code"},
+		{"span", "kind", ""},
+		{"declared", "status", "status"},
+		{"declared", "http.route", "http_route"},
+		{"declared", "duration", ""},
+		{"other", "score", "score"},
+		{"other", "level", "level"},
+		{"header", "level", ""},
+		{"other", "nosuch", ""},
 	} {
 		f, ok := plannedDecoder(t, c.event).FieldOf(c.name)
 		assert.Equal(t, c.want != "", ok, "%s: %s", c.event, c.name)

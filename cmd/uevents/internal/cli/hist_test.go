@@ -353,7 +353,8 @@ func TestKernelKeys(t *testing.T) {
 		{[]histField{fieldOf("u8", "n")}, "{ n:        255 } hitcount:          3\n{ n:          8 } hitcount:          2\n", [][]string{{"255"}, {"8"}}},
 		{
 			[]histField{fieldOf("__data_loc char[]", "route"), fieldOf("u16", "status")},
-			"{ route: /a, b      , status:        200 } hitcount:          3\n{ route: x, status: 5, status:        500 } hitcount:          2\n", [][]string{{"/a, b", "200"}, {"x, status: 5", "500"}},
+			"{ route: /a, b      , status:        200 } hitcount:          3\n{ route: x, status: 5, status:        500 } hitcount:          2\n",
+			[][]string{{"/a, b", "200"}, {"x, status: 5", "500"}},
 		},
 	} {
 		h := &histogram{Event: "user_events:h"}
