@@ -23,11 +23,15 @@ var columns = slices.Concat(
 		named("kind", "log, span, span start, span event, span link, metric, other, or lost: see below", 0, reader.KindMetric,
 			func(ev *reader.Event) *reader.Kind { return &ev.Kind }),
 		column{"severity", aText, "OpenTelemetry's name, such as INFO", 0, appendSeverity, nil},
-		column{"severity_number", aNumber, "OpenTelemetry's number, such as 9", 0,
-			number("", "", func(ev *reader.Event) *reader.Severity { return &ev.Severity }).append, parseSeverity},
+		column{
+			"severity_number", aNumber, "OpenTelemetry's number, such as 9", 0,
+			number("", "", func(ev *reader.Event) *reader.Severity { return &ev.Severity }).append, parseSeverity,
+		},
 		str("severity_text", "the program's own name for it", func(ev *reader.Event) *string { return &ev.SeverityText }),
-		column{"message", aText, "the text of a log record, the name of a span or a metric; declared records have none", 0,
-			str("", "", func(ev *reader.Event) *string { return &ev.Message }).append, parseMessage}),
+		column{
+			"message", aText, "the text of a log record, the name of a span or a metric; declared records have none", 0,
+			str("", "", func(ev *reader.Event) *string { return &ev.Message }).append, parseMessage,
+		}),
 	in(rarePart,
 		column{"body", "any", "of a log record, if it is not a text", 0, appendBody, func(ev *reader.Event, v reader.Value) error { ev.Body = v; return nil }},
 		str("event_name", "of a log record, or of an EventHeader event; of a declared record its event", func(ev *reader.Event) *string { return &ev.EventName })),
@@ -91,8 +95,10 @@ var columns = slices.Concat(
 		column{"header", object, "of an EventHeader event", 0, appendHeader, parseHeader},
 		array("callchain", "with --stack: texts of addresses, innermost first", addresses, func(ev *reader.Event) *[]uint64 { return &ev.Callchain })),
 	in(0,
-		column{"fields", object, "everything else; the second field of one name is NAME_2, and so on", 0, appendFields,
-			fields("", "", func(ev *reader.Event) *[]reader.Field { return &ev.Fields }).parse}),
+		column{
+			"fields", object, "everything else; the second field of one name is NAME_2, and so on", 0, appendFields,
+			fields("", "", func(ev *reader.Event) *[]reader.Field { return &ev.Fields }).parse,
+		}),
 )
 
 // stackDoc documents the member of [appendStack], which is no column.
