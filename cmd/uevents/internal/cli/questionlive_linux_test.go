@@ -18,8 +18,10 @@ var liveQuestions = []question{
 	{ask: "How many responses of each status, by route?", line: `uevents hist shop_request --by route,status --duration 10m`, got: rowsOf, want: counted(func(r *shopRecord) string {
 		return fmt.Sprintf("%s|%d", r.text("route"), r.int("status"))
 	}, isRequest)},
-	{ask: "Percentiles of the latency, by route?", line: `uevents hist shop_request --by route --sum latency_ns --percentiles --duration 10m`, got: rowsOf, near: true,
-		want: distributed(func(r *shopRecord) string { return r.text("route") }, func(r *shopRecord) time.Duration { return r.time("latency") }, isRequest)},
+	{
+		ask: "Percentiles of the latency, by route?", got: rowsOf, near: true, line: `uevents hist shop_request --by route --sum latency_ns --percentiles --duration 10m`,
+		want: distributed(func(r *shopRecord) string { return r.text("route") }, func(r *shopRecord) time.Duration { return r.time("latency") }, isRequest),
+	},
 	{ask: "The distribution of the latency?", line: `uevents hist shop_request --by latency_ns --log2 --duration 10m`, got: rowsOf, want: counted(func(r *shopRecord) string {
 		power := bits.Len64(uint64(r.time("latency"))) - 1
 		return durationText(float64(int64(1)<<power)) + ".." + durationText(float64(int64(2)<<power))
@@ -27,10 +29,12 @@ var liveQuestions = []question{
 	{ask: "Which users see failures?", line: `uevents hist shop_request --by user.id --where 'status >= 500' --rows 0 --duration 10m`, got: rowsOf, want: counted(func(r *shopRecord) string {
 		return strconv.FormatInt(r.int("user.id"), 10)
 	}, func(r *shopRecord) bool { return r.int("status") >= 500 })},
-	{ask: "How long do queries take, by table?", line: `uevents hist shop_span --by db.collection.name --sum duration --percentiles --where 'span_kind == client' --duration 10m`, got: rowsOf, near: true,
+	{
+		ask: "How long do queries take, by table?", got: rowsOf, near: true, line: `uevents hist shop_span --by db.collection.name --sum duration --percentiles --where 'span_kind == client' --duration 10m`,
 		want: distributed(func(r *shopRecord) string { return r.text("db.collection.name") }, func(r *shopRecord) time.Duration { return r.took }, func(r *shopRecord) bool {
 			return r.kind == "span" && r.text("db.collection.name") != ""
-		})},
+		}),
+	},
 	{ask: "How many records of each level?", line: `uevents top shop_debug shop_info shop_warn shop_error --interval 200ms`, got: rowsOf, want: counted(func(r *shopRecord) string {
 		switch {
 		case r.level >= slog.LevelError:
