@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		"stateprogram":  program(stateProgram),
 		"headerprogram": program(headerProgram),
 		"webserver":     program(webServer),
+		webshop:         program(shopMain),
+		payments:        program(shopMain),
 		"otelprogram":   program(otelProgram),
 		"hangprogram":   program(hangProgram),
 		"pprof":         program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
