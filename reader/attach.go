@@ -211,7 +211,7 @@ func (r *Reader) plan(e *tracefs.Event) (ConditionPlan, error) {
 	if err != nil {
 		return ConditionPlan{}, fmt.Errorf("decoding event %s: %w", e, err)
 	}
-	plan := r.o.Where.Plan(d, !r.noTexts)
+	plan := r.planFor(d)
 	if r.o.Read == ReadCounts && len(plan.Reader) > 0 {
 		err = fmt.Errorf("the kernel does not evaluate %s, and counts no records of %s: %w", strings.Join(plan.Reader, " nor "), e, errno.EINVAL)
 	}
@@ -327,8 +327,9 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 // an event does not change while it is attached.
 func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sources[src]; s != nil {
+	s := r.sources[src]
+	r.mu.Unlock()
+	if s != nil {
 		return s, nil
 	}
 	e := r.session.describe(src)
@@ -340,9 +341,14 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
 	}
-	s := &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
-	if r.o.Where != nil && len(r.o.Where.Plan(d, !r.noTexts).Reader) > 0 {
+	s = &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
+	if r.o.Where != nil && len(r.planFor(d).Reader) > 0 {
 		s.where = r.o.Where
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if other := r.sources[src]; other != nil { // that another goroutine has made meanwhile
+		return other, nil
 	}
 	r.sources[src] = s
 	return s, nil

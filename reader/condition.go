@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/condition"
 )
@@ -33,11 +34,13 @@ import (
 // the attribute ends in: _us, _ms or _s.
 //
 // Names are those of the record's parts (kind, level, message, trace_id, program, duration, ...; [ConditionNames] lists them) and of its
-// attributes. If the record lacks the part, an attribute of the name is taken; fields.NAME is always an attribute, and resource.NAME one
-// of the resource. db.table is the member table of the group db, or the attribute of that name. An attribute http.route of a declared
+// attributes. A part that only some kinds of records have, such as duration or status, is an attribute's name in the others. fields.NAME
+// is always an attribute, and resource.NAME one of the resource. db.table is the member table of the group db, or the attribute of that name. An attribute http.route of a declared
 // record, whose field is http_route, has both names. A name of other characters needs quotes.
 //
-// A comparison does not hold if the record lacks the name, also with !=. For a list it holds if it does for an element.
+// A comparison does not hold if the record lacks the name, also with != and not in. For a list it holds if it does for an element, and
+// with != and not in for all of them. The message of a declared record is the name of its event. A declared record and its copy in the
+// event of its level are one record: the first decides.
 // level == warn holds for all of WARN, WARN2, WARN3 and WARN4. The beginning of an id is equal to it.
 type Condition struct {
 	text   string
@@ -67,14 +70,22 @@ func (c *Condition) String() string { return c.text }
 // Match reports whether the condition selects an event, which was decoded with DecodeFull.
 func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
 
+// MissingName is a name that none of the records has that were asked for it.
+type MissingName struct {
+	Name  string
+	Asked uint64 // how many records were asked
+}
+
 // Missing returns the names of the condition that records were asked for, and that none had: they may be misspelt.
-func (c *Condition) Missing() (names []string) {
+func (c *Condition) Missing() (list []MissingName) {
 	for _, l := range c.leaves {
-		if l.asked.Load() && !l.found.Load() {
-			names = append(names, l.name)
+		n := l.asked.Load()
+		known := slices.ContainsFunc(list, func(m MissingName) bool { return m.Name == l.name })
+		if n > 0 && !l.found.Load() && !known {
+			list = append(list, MissingName{l.name, n})
 		}
 	}
-	return names
+	return list
 }
 
 // node is an expression that is ready to be evaluated: and, or, not or *leaf.
@@ -103,7 +114,8 @@ type leaf struct {
 	expr    *regexp.Regexp
 	pattern *globPattern
 
-	asked, found atomic.Bool
+	asked atomic.Uint64 // records, until one is found that has the name
+	found atomic.Bool
 }
 
 // place says where an attribute is looked for.
@@ -119,62 +131,56 @@ const (
 type value struct {
 	condition.Value
 
-	severities [2]Severity // of a level: the first and the last
+	severities [2]Severity   // of a level: the first and the last
+	digits     string        // of an id
+	time       time.Duration // if it was written as one
 }
 
 func (l *leaf) match(ev *Event) bool {
-	if p := l.part; p != nil && p.id != nil && !l.has && l.op <= condition.NotEqual {
-		if id := p.id(ev); isSet(id) {
-			note(&l.found)
-			begins := slices.ContainsFunc(l.values, func(v value) bool { return beginsWith(id, v.Text) })
-			return begins == (l.op == condition.Equal)
+	isPart := l.part != nil && l.part.applies(ev.Kind)
+	if isPart && l.part.id != nil && !l.has && l.op <= condition.NotEqual {
+		id := l.part.id(ev)
+		if !isSet(id) {
+			return l.lacks()
 		}
+		l.note()
+		begins := slices.ContainsFunc(l.values, func(v value) bool { return beginsWith(id, v.digits) })
+		return begins == (l.op == condition.Equal)
 	}
 	v := l.of(ev)
-	if v.typ == TypeNull {
-		note(&l.asked)
-		return false
-	}
-	note(&l.found)
-	if l.has || l.part == nil || l.part.class != programPart || ev.Process == nil {
-		return l.has || l.holds(&v)
-	}
-	return l.program(ev.Process)
-}
-
-// program compares the names of a program: that of the process, which may be a part of it, and that of the file, which may be unknown.
-func (l *leaf) program(p *Process) bool {
-	comm, file := StringValue(p.Comm), StringValue(fileOf(p))
-	holds := l.holds(&comm)
 	switch {
-	case file.str != "" && l.op == condition.NotEqual:
-		return holds && l.holds(&file)
-	case file.str != "":
-		return holds || l.holds(&file)
-	case len(p.Comm) < maxComm || l.op > condition.NotEqual:
-		return holds
+	case v.typ == TypeNull:
+		return l.lacks()
+	case l.has:
+		l.note()
+		return true
 	}
-	for i := range l.values {
-		if strings.HasPrefix(l.values[i].Text, p.Comm) {
-			return l.op == condition.Equal
-		}
+	l.note()
+	if isPart && l.part.class == programPart && ev.Process != nil {
+		return l.program(ev)
 	}
-	return holds
+	return l.holds(ev, &v, isPart)
 }
 
-// note sets a flag. Most calls find it set, and do not write to memory that other processors read.
-func note(flag *atomic.Bool) {
-	if !flag.Load() {
-		flag.Store(true)
+// lacks notes a record that lacks the name.
+func (l *leaf) lacks() bool {
+	if !l.found.Load() {
+		l.asked.Add(1)
+	}
+	return false
+}
+
+// note notes a record that has the name. Most calls do not write to memory that other processors read.
+func (l *leaf) note() {
+	if !l.found.Load() {
+		l.found.Store(true)
 	}
 }
 
 // of returns the value of the name, null if the record lacks it.
 func (l *leaf) of(ev *Event) Value {
-	if l.part != nil {
-		if v := l.part.of(ev); v.typ != TypeNull || l.part.isSeverity() {
-			return v
-		}
+	if l.part != nil && l.part.applies(ev.Kind) {
+		return l.part.of(ev)
 	}
 	if l.where != inResource {
 		if v, ok := ev.Lookup(l.key); ok {
@@ -188,14 +194,35 @@ func (l *leaf) of(ev *Event) Value {
 	return Value{}
 }
 
-// holds reports whether the comparison holds for a value.
-func (l *leaf) holds(v *Value) bool {
+// program compares the names of a program: that of the process, which may be a part of it, and that of the file, which may be unknown.
+func (l *leaf) program(ev *Event) bool {
+	p := ev.Process
+	comm, file := StringValue(p.Comm), StringValue(fileOf(p))
+	holds := l.holds(ev, &comm, true)
+	switch {
+	case file.str != "" && l.op == condition.NotEqual:
+		return holds && l.holds(ev, &file, true)
+	case file.str != "":
+		return holds || l.holds(ev, &file, true)
+	case len(p.Comm) < maxComm || l.op > condition.NotEqual:
+		return holds
+	}
+	for i := range l.values {
+		if strings.HasPrefix(l.values[i].Text, p.Comm) {
+			return l.op == condition.Equal
+		}
+	}
+	return holds
+}
+
+// holds reports whether the comparison holds for a value, which isPart says is that of a part of the record.
+func (l *leaf) holds(ev *Event, v *Value, isPart bool) bool {
 	if l.op == condition.NotEqual {
-		return !l.equalsAny(v)
+		return !l.equalsAny(ev, v, isPart)
 	}
 	if v.typ == TypeList {
 		for i := range v.list {
-			if l.holds(&v.list[i].Value) {
+			if l.holds(ev, &v.list[i].Value, isPart) {
 				return true
 			}
 		}
@@ -211,28 +238,45 @@ func (l *leaf) holds(v *Value) bool {
 		mask, _ := l.values[0].Number.Bits()
 		return ok && bits&mask != 0
 	case condition.Equal:
-		return l.equalsAny(v)
+		return l.equalsAny(ev, v, isPart)
 	default:
-		if l.part != nil && l.part.class == levelPart {
+		if isPart && l.part.class == levelPart {
 			return l.values[0].orders(l.op, Severity(v.Int64()))
 		}
-		n := v.number()
-		return n.Kind != condition.None && l.op.Holds(n.Compare(l.values[0].Number))
+		n, to := l.numbers(ev, v, &l.values[0])
+		return n.Kind != condition.None && l.op.Holds(n.Compare(to))
 	}
 }
 
+// numbers returns two numbers of one unit: that of a value, which may be a time in a text, and that of the condition.
+func (l *leaf) numbers(ev *Event, v *Value, to *value) (n, m condition.Number) {
+	if to.time != 0 {
+		if v.typ == TypeString {
+			if d, err := time.ParseDuration(v.str); err == nil {
+				return condition.OfInt(int64(d)), condition.OfInt(int64(to.time))
+			}
+		}
+		if l.part != nil && ev != nil && ev.Point != nil {
+			if unit := unitOf(ev.Point.Unit); unit != 0 {
+				return condition.OfFloat(v.number().Float * float64(unit)), condition.OfInt(int64(to.time))
+			}
+		}
+	}
+	return v.number(), to.Number
+}
+
 // equalsAny reports whether a value, or an element of a list, is equal to one of the condition's.
-func (l *leaf) equalsAny(v *Value) bool {
+func (l *leaf) equalsAny(ev *Event, v *Value, isPart bool) bool {
 	if v.typ == TypeList {
 		for i := range v.list {
-			if l.equalsAny(&v.list[i].Value) {
+			if l.equalsAny(ev, &v.list[i].Value, isPart) {
 				return true
 			}
 		}
 		return false
 	}
 	for i := range l.values {
-		if l.equal(v, &l.values[i]) {
+		if l.equal(ev, v, &l.values[i], isPart) {
 			return true
 		}
 	}
@@ -240,16 +284,10 @@ func (l *leaf) equalsAny(v *Value) bool {
 }
 
 // equal reports whether a value is equal to one of the condition's.
-func (l *leaf) equal(v *Value, to *value) bool {
-	if l.part != nil {
-		switch l.part.class {
-		case levelPart:
-			s := Severity(v.Int64())
-			return s >= to.severities[0] && s <= to.severities[1]
-		case idPart:
-			return strings.HasPrefix(v.str, to.Text)
-		default:
-		}
+func (l *leaf) equal(ev *Event, v *Value, to *value, isPart bool) bool {
+	if isPart && l.part.class == levelPart {
+		s := Severity(v.Int64())
+		return s >= to.severities[0] && s <= to.severities[1]
 	}
 	switch v.typ {
 	case TypeString, TypeBytes, TypeMap:
@@ -260,9 +298,9 @@ func (l *leaf) equal(v *Value, to *value) bool {
 		}
 	default:
 	}
-	if n := to.Number; n.Kind != condition.None {
-		m := v.number()
-		return m.Kind != condition.None && m.Compare(n) == 0
+	if to.Number.Kind != condition.None {
+		n, m := l.numbers(ev, v, to)
+		return n.Kind != condition.None && n.Compare(m) == 0
 	}
 	return v.printed() == to.Text
 }

@@ -37,7 +37,7 @@ var conditionSamples = map[string]*Event{
 			{"not", Int64Value(4)},
 			{"nothing", Value{}},
 			{"path", StringValue(`C:\temp`)},
-			{"snow", StringValue("☃")},
+			{"snow", StringValue("☃")}, {"one", Int64Value(1)}, {"zero", Int64Value(0)}, {"two", Uint64Value(2)}, {"took", StringValue("150ms")},
 			{"raw", BytesValue([]byte{1})},
 		},
 		Resource: []Field{{"host.name", StringValue("node-1")}, {"status", StringValue("resource")}},
@@ -47,19 +47,21 @@ var conditionSamples = map[string]*Event{
 		SpanKind: SpanKindServer, ParentSpanID: [8]byte{9},
 		Process: &Process{PID: 812, Comm: "payment-service"}, Fields: []Field{{"http.response.status_code", Int64Value(500)}},
 	},
-	"point": {Kind: KindMetric, Message: "shop.orders", Point: &Point{Type: PointSum, Unit: "{order}", Value: Int64Value(12), Sum: Float64Value(1.5)}},
-	"other": {Kind: KindOther, Name: "sched_switch", System: "sched", Fields: []Field{{"prev_comm", StringValue("bash")}, {"level", StringValue("error")}, {"message", StringValue("own")}}},
+	"declared": {Kind: KindLog, Name: "shop_request", EventName: "shop_request"},
+	"point":    {Kind: KindMetric, Message: "shop.orders", Point: &Point{Type: PointSum, Unit: "s", Value: Int64Value(12), Sum: Float64Value(1.5)}},
+	"other":    {Kind: KindOther, Name: "sched_switch", System: "sched", Fields: []Field{{"prev_comm", StringValue("bash")}, {"level", StringValue("error")}, {"message", StringValue("own")}}},
 }
 
 // conditionMatches are conditions, and the samples that they select.
 var conditionMatches = map[string]string{
-	"kind == log": "log", "kind in (span, metric)": "span point", "kind != log": "span point other", "kind ~ s*": "span", "kind == Span": "span", "kind == span_link": "",
+	"kind == log": "log declared", "kind in (span, metric)": "span point", "kind != log": "span point other", "kind ~ s*": "span", "kind == Span": "span", "kind == span_link": "",
 	"level >= warn": "log", "level == warn": "log", "level == warn2": "log", "level == warn3": "", "level > warn": "", "level <= warn": "log", "level < warn": "", "level < warn3": "log",
-	"level != error": "log", "level in (debug, WARNING)": "log", "level == err": "", "severity_number == 14": "log", "severity_number >= 17": "", "has level": "log", "not has(level)": "span point other",
+	"level != error": "log", "level in (debug, WARNING)": "log", "level == err": "", "severity_number == 14": "log", "severity_number >= 17": "", "has level": "log", "not has(level)": "span point other declared",
 	`message ~ "*timed out"`: "log", `message =~ "^GET"`: "span", `message == "payment of "`: "", "message == 'GET /users'": "span", `message =~ 'user \d'`: "log", `message =~ 'user.*\\n'`: "log",
-	"name ~ shop.*": "point", "body ~ GET*": "span", "message == own": "other", "message != own": "log span point", `message == ""`: "", `message != ""`: "log span point other", "event == shop_warn": "log", "system ~ sched": "other",
+	"name ~ shop.*": "point", "body ~ GET*": "span", "message == own": "other", "message != own": "log span point declared", `message == ""`: "", `message != ""`: "log span point other declared", "event == shop_warn": "log", "system ~ sched": "other",
 	"status == 503": "log", "status >= 500": "log", "status >= 500.5": "log", "status > 503": "", "status < 503.5": "log", "status = 503": "log", "status != 503": "span", `status == "503"`: "log", "status ~ 5*": "log", "status =~ ^5": "log",
-	"status in (500, 503)": "log", "status not in (500, 503)": "span point other", "status & 1": "log", "status & 8": "", "status == error": "span", "fields.status == 503": "log", "resource.status == resource": "log", "resource.status == 503": "",
+	"status in (500, 503)": "log", "status not in (500, 503)": "span", "status & 1": "log", "user_id == true": "", "one == true": "log", "one != false": "log", "zero == false": "log", "zero == true": "", "two != true": "log", "took > 100ms": "log", "took > 200ms": "", "metric.value > 11s": "point", "metric.value < 12500ms": "point",
+	"severity == warn": "log", "status != 1": "log span", "has(truncated)": "", "fields.message == own": "other", "AND == 1 or status == 503": "log", "status == 503 AND NOT has(nosuch)": "log", "message == shop_request": "declared", "message != x": "log span point other declared", "fields.message != x": "other", "status & 8": "", "status == error": "span", "fields.status == 503": "log", "resource.status == resource": "log", "resource.status == 503": "",
 	"status >= 0x1f7": "log", "status == 503.0": "log", "status == 5e2": "", "status == -1": "",
 	"http.route == /users/{id}": "log", `http.route ~ "/users/*"`: "log", "http_route ~ /users/*": "log", "http.route ~ /users/?id?": "log", "http.route ~ /users/[{]*": "log", "http.route ~ '/users/[!{]*'": "", "http.route ~ [^a-z]users*": "log", "has(http.route)": "log",
 	"http_response_status_code >= 500": "span", "http.response.status_code >= 500": "span",
@@ -67,18 +69,18 @@ var conditionMatches = map[string]string{
 	"latency > 200ms": "log", "latency > 1s": "", "latency == 250ms": "log", "wait_ms == 1.5s": "log", "wait_s == 1500ms": "log", "wait_ms > 1501ms": "", "duration > 100ms": "span", "duration_ns == 120000000": "span", "duration < 100ms": "",
 	"db.table == orders": "log", "db.rows >= 3": "log", "db.pool.size == 8": "log", "db.nothing == 1": "", "has db": "log", "has db.table and not has db.name": "log", `db =~ orders`: "log",
 	"tags == a": "log", "tags in (x, b)": "log", "tags == c": "", "tags != a": "", "tags != c": "log", "tags ~ ?": "log", "tags =~ b": "log",
-	"has empty": "log", `empty == ""`: "log", "has nothing": "", "nothing == null": "", "has nosuch": "", "nosuch != 1": "", "not (nosuch == 1)": "log span point other",
+	"has empty": "log", `empty == ""`: "log", "has nothing": "", "nothing == null": "", "has nosuch": "", "nosuch != 1": "", "not (nosuch == 1)": "log span point other declared",
 	"trace_id == 4bf92f35000000000000000000000001": "log", "trace_id == 4BF92F35": "log", "trace_id == 4bf92f36": "", "trace_id != 4bf92f35": "", "trace_id ~ 4bf9*": "log", "has(trace_id)": "log", "span_id in (0100, 0200)": "log", "parent_span_id == 09": "span",
 	"pid == 812": "log", "pid in (811, 813)": "", "tid == 813": "log", "cpu == 1": "log", "program == payment-service": "log span", "program == payment-service-v2": "log span", "program == payment-service-v3": "span", "program ~ payment*": "log span",
 	"program != payment-service-v2": "", "program != payment-service-v3": "log", "program in (x, payment-service-v2)": "log span", "program =~ v2$": "log", "comm == payment-service": "log span", "exe ~ /opt/*": "log", "cgroup ~ */shop.service": "log",
 	"service == shop": "log", "service_name == shop": "log", "host.name == node-1": "log", "resource.host.name ~ node*": "log", "fields.host.name ~ node*": "", "status_message ~ no*": "span", "span_kind == server": "span",
-	"metric.value > 10": "point", "metric.sum == 1.5": "point", "metric.type == sum": "point", "metric.unit == {order}": "point", "metric.value > 12": "",
+	"metric.value > 10": "point", "metric.sum == 1.5": "point", "metric.type == sum": "point", "metric.unit == s": "point", "metric.value > 12": "",
 	"prev_comm == bash": "other", "fields.level == error": "other",
 	`"odd key" == 1`: "log", "in == 2": "log", "has == 3": "log", "not == 4": "log", "has(in)": "log", "has has": "log", "'in' in (2)": "log",
 	`path == "C:\\temp"`: "log", `path ~ "C:*temp"`: "log", `path == "C:\temp"`: "", "snow == ☃": "log", "snow ~ ?": "log", `raw == "AQ=="`: "log",
 	"status == 503 and cached == true or kind == span": "span", "kind == span or status == 503 and cached == false": "log span", "(kind == span or status == 503) and level >= warn": "log",
 	"not kind == log and not kind == other": "span point", "!(kind == log || kind == other) && !has(duration)": "point", "NOT == 1 or status == 503": "log",
-	"  kind==log\n": "log", "kind==log&&status==503": "log", "status&1": "log", "status>=500||kind==span": "log span",
+	"  kind==log\n": "log declared", "kind==log&&status==503": "log", "status&1": "log", "status>=500||kind==span": "log span",
 }
 
 func TestCondition(t *testing.T) {
@@ -89,7 +91,7 @@ func TestCondition(t *testing.T) {
 		}
 		assert.Equal(t, text, c.String())
 		var got []string
-		for _, name := range []string{"log", "span", "point", "other"} {
+		for _, name := range []string{"log", "span", "point", "other", "declared"} {
 			if c.Match(conditionSamples[name]) {
 				got = append(got, name)
 			}
@@ -103,13 +105,13 @@ func TestConditionErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "the name of a value expected, such as level, message or an attribute's, at byte 1", "  ": "the name of a value expected, such as level, message or an attribute's, at byte 3",
 		"status":    "an operator expected: == != < <= > >= ~ =~ & or in; has status selects records that have it, at byte 7",
-		"status ==": "a value expected: a number, a time such as 10ms, a word, or a text in quotes, at byte 10", "status == 500 600": "and or or expected; a text of several words needs quotes, at byte 15",
+		"status ==": "a value expected: a number, a time such as 10ms, a word, or a text in quotes, at byte 10", "duration > 1 ms": "and or or expected; a time has no blank before its unit, at byte 14", "time > 5": "conditions do not compare times of records, at byte 8", "status == 500 600": "and or or expected; a text of several words needs quotes, at byte 15",
 		"(status == 500": "( without ), at byte 1", "status == 500)": ") without (, at byte 14", `message == "x`: "a quote without the second one, at byte 12", "status in 500": "( expected: status in (a, b), at byte 11",
 		"status in (500": ", or ) expected, at byte 15", "status in ()": "a value expected: a number, a time such as 10ms, a word, or a text in quotes, at byte 12", "a not == 1": "in expected behind not, or not before a, at byte 3",
 		"message !~ x": "no operator: write not message ~ PATTERN, or not message =~ EXPRESSION, at byte 9", "level >= loud": `"loud" is none of trace, debug, info, warn, error and fatal; severity_number is compared with numbers, at byte 10`,
 		"level >= 17": `"17" is none of trace, debug, info, warn, error and fatal; severity_number is compared with numbers, at byte 10`, "level ~ w*": "level is compared with == != < and so on, not with ~, at byte 9",
-		"kind == logs": "logs is none of other, log, span, span start, span event, span link, metric, at byte 9", "trace_id == xyz": `"xyz" is no trace_id, nor the beginning of one: it has 32 hexadecimal digits, at byte 13`,
-		"span_id == 00112233445566778": `"00112233445566778" is no span_id, nor the beginning of one: it has 16 hexadecimal digits, at byte 12`, "trace_id < 4b": "trace_id is compared with == or !=, not with <, at byte 12",
+		"kind == logs": "logs is none of other, log, span, span start, span event, span link, metric, at byte 9", "trace_id == xyz": `"xyz" is no trace_id, nor the beginning of one: it has 32 hexadecimal digits; an attribute is fields.trace_id, at byte 13`,
+		"span_id == 00112233445566778": `"00112233445566778" is no span_id, nor the beginning of one: it has 16 hexadecimal digits; an attribute is fields.span_id, at byte 12`, "trace_id < 4b": "trace_id is compared with == or !=, not with <, at byte 12",
 		"pid == shop": `"shop" is no number that pid can be compared with, at byte 8`, "status > high": `"high" is no number that status can be compared with, at byte 10`, "message > 5": "message is no number: it is compared with == != ~ or =~, not with >, at byte 11",
 		"status & 1.5": "& takes an integer, at byte 10", `message =~ "("`: "error parsing regexp: missing closing ): `(`, at byte 12", "message ~ [a": "a pattern with [ needs ], and one with a backslash a character behind it, at byte 11",
 		"a == 1 and": "the name of a value expected, such as level, message or an attribute's, at byte 11", "a == 1 & b == 2": "and or or expected; a text of several words needs quotes, at byte 8", strings.Repeat("(", 200): "more than 100 parentheses and negations, at byte 101",
@@ -132,9 +134,9 @@ func TestConditionMissing(t *testing.T) {
 	c := where("statsu >= 500 or status == 1 or kind == metric and unasked == 1 or duration > 1h")
 	assert.Empty(t, c.Missing())
 	assert.False(t, c.Match(conditionSamples["log"]))
-	assert.Equal(t, []string{"statsu", "duration"}, c.Missing())
+	assert.Equal(t, []MissingName{{"statsu", 1}, {"duration", 1}}, c.Missing())
 	assert.False(t, c.Match(conditionSamples["span"]))
-	assert.Equal(t, []string{"statsu"}, c.Missing())
+	assert.Equal(t, []MissingName{{"statsu", 2}}, c.Missing())
 }
 
 // TestConditionAllocations: records are compared without allocating.

@@ -10,15 +10,18 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// field returns the bound of a comparison with a field of the tracepoint.
-func (p *planner) field(l *leaf, f tracepoint.FormatField) bound {
+// field returns the bound of a comparison with a field of the tracepoint, which isPart says is a part of the record.
+func (p *planner) field(l *leaf, f tracepoint.FormatField, isPart bool) bound {
 	switch {
-	case !isFilterName(f.Name):
+	case !isFilterName(f.Name), f.Pointer:
 		return unknown
-	case isNumber(f.Type) && (f.Size == 1 || f.Size == 2 || f.Size == 4 || f.Size == 8):
+	case isNumber(f.Type) && f.Size == f.Type.Kind.Size() && (p.d.system != "syscalls" || !f.Type.Kind.Signed()): // all of these have no sign there
+		if isPart && l.part.class != numberPart {
+			return unknown
+		}
 		return numberField(l, f)
 	case isText(f.Type) && f.Type.Location != tracepoint.Fixed && p.texts:
-		return p.textField(l, f.Name)
+		return p.textField(l, f.Name, isPart)
 	default:
 		return unknown
 	}
@@ -36,31 +39,49 @@ func numberField(l *leaf, f tracepoint.FormatField) bound {
 	if l.has {
 		return always
 	}
-	all := never
+	_, most := limits(f)
+	all := boundIf(l.op == condition.NotEqual)
 	for i := range l.values {
 		var b bound
 		switch n := l.values[i].integer(); l.op {
 		case condition.Glob, condition.Regexp:
 			return unknown
 		case condition.Mask:
-			bits, _ := n.Bits()
-			if bits == 0 || bits > math.MaxUint64>>(64-8*f.Size) {
-				return unknown
+			if bits, _ := n.Bits(); bits != 0 && condition.OfUint(bits).Compare(most) <= 0 {
+				return filtered(fmt.Sprintf("%s & %#x", f.Name, bits))
 			}
-			return filtered(fmt.Sprintf("%s & %#x", f.Name, bits))
+			return unknown
 		default:
 			b = numberBound(f, l.op, n)
 		}
-		switch {
-		case b.isAlways():
-			return always
-		case all.never:
-			all = b
-		case !b.never:
-			all.filter += " || " + b.filter
+		if all = both(all, b, l.op == condition.NotEqual); !all.exact {
+			return unknown
 		}
 	}
 	return all
+}
+
+// both returns the bound of a && b, or of a || b. It is unknown if the filter is too long.
+func both(a, b bound, and bool) bound {
+	switch {
+	case !a.exact || !b.exact || len(a.filter)+len(b.filter) > maxFilter:
+		return unknown
+	case and && (a.never || b.isAlways()) || !and && (b.never || a.isAlways()):
+		return a
+	case and && (b.never || a.isAlways()) || !and && (a.never || b.isAlways()):
+		return b
+	case and:
+		return filtered(a.filter + " && " + b.filter)
+	}
+	return filtered(a.filter + " || " + b.filter)
+}
+
+// limits returns the least and the largest number of a field.
+func limits(f tracepoint.FormatField) (least, most condition.Number) {
+	if f.Type.Kind.Signed() {
+		return condition.OfInt(math.MinInt64 >> (64 - 8*f.Size)), condition.OfInt(math.MaxInt64 >> (64 - 8*f.Size))
+	}
+	return condition.OfInt(0), condition.OfUint(math.MaxUint64 >> (64 - 8*f.Size))
 }
 
 // integer returns the number that a value is for an integer: as leaf.equal compares it. Other values are none.
@@ -80,10 +101,7 @@ func (v *value) integer() condition.Number {
 
 // numberBound returns the bound of a comparison of an integer with a number. The kernel cuts numbers to the size of the field.
 func numberBound(f tracepoint.FormatField, op condition.Op, n condition.Number) bound {
-	least, most := condition.OfInt(0), condition.OfUint(math.MaxUint64>>(64-8*f.Size))
-	if f.Type.Kind.Signed() {
-		least, most = condition.OfInt(math.MinInt64>>(64-8*f.Size)), condition.OfInt(math.MaxInt64>>(64-8*f.Size))
-	}
+	least, most := limits(f)
 	switch {
 	case n.Kind == condition.None && op == condition.NotEqual:
 		return always
@@ -119,42 +137,48 @@ func boundIf(b bool) bound {
 	return never
 }
 
-// textField returns the bound of a comparison with a text. This module's programs escape theirs, as conditions compare them.
-func (p *planner) textField(l *leaf, field string) bound {
-	if l.has {
-		if l.part != nil { // which the record lacks if the text is empty
-			return filtered(field + ` != ""`)
-		}
+// textField returns the bound of a comparison with a text. This module's programs escape theirs, as conditions compare them. A record lacks
+// a part that is empty.
+func (p *planner) textField(l *leaf, field string, isPart bool) bound {
+	present := filtered(field + ` != ""`)
+	if l.has && isPart {
+		return present
+	} else if l.has {
 		return always
 	}
-	all := never
+	all := boundIf(l.op == condition.NotEqual)
 	for i := range l.values {
-		b := p.textBound(l, field, l.values[i].Text)
-		switch {
-		case !b.exact:
+		text := l.values[i].Text
+		if isPart && text == "" && l.op <= condition.NotEqual {
+			continue // it is equal to no part
+		}
+		if isPart && l.part.class == idPart {
+			text = l.values[i].digits
+		}
+		if all = both(all, p.textBound(l, field, text, isPart), l.op == condition.NotEqual); !all.exact {
 			return unknown
-		case all.never:
-			all = b
-		default:
-			all.filter += " || " + b.filter
 		}
 	}
-	if l.part != nil && l.op == condition.NotEqual {
-		all.filter += " && " + field + ` != ""`
+	if isPart && (l.op == condition.NotEqual || l.op == condition.Glob && strings.Trim(l.values[0].Text, "*") == "") {
+		return both(all, present, true)
 	}
 	return all
 }
 
-func (p *planner) textBound(l *leaf, field, text string) bound {
-	isID := l.part != nil && l.part.class == idPart
+func (p *planner) textBound(l *leaf, field, text string, isPart bool) bound {
 	pattern, op := text, l.op
-	if isID && len(text) < 2*l.part.size {
-		if op == condition.NotEqual {
-			return unknown
+	if isPart && l.part.class == idPart && op <= condition.NotEqual {
+		if strings.Trim(text, "0") == "" {
+			return unknown // the reader takes zeros for no id
 		}
-		pattern, op = text+"*", condition.Glob
+		if len(text) < 2*l.part.size {
+			if op == condition.NotEqual {
+				return unknown
+			}
+			pattern, op = text+"*", condition.Glob
+		}
 	}
-	if op == condition.Glob && !strings.Contains(pattern, "*") && !strings.ContainsAny(pattern, `?[\`) {
+	if op == condition.Glob && !strings.ContainsAny(pattern, `*?[\`) {
 		op = condition.Equal
 	}
 	switch op {
@@ -166,8 +190,7 @@ func (p *planner) textBound(l *leaf, field, text string) bound {
 		if strings.ContainsAny(pattern, `?[\`) || !isPrinted(pattern) {
 			return unknown
 		}
-		own := p.isPart(field) || p.d.layout != nil
-		if first, rest, _ := strings.Cut(pattern, "*"); !own && (first == "" || rest != "") {
+		if first, rest, _ := strings.Cut(pattern, "*"); p.d.layout == nil && (first == "" || rest != "") {
 			return unknown // the text is escaped when it is printed, and not in the record
 		}
 		if quoted, ok := quote(kernelPattern(pattern)); ok {

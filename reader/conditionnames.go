@@ -29,9 +29,10 @@ type part struct {
 	name    string
 	class   class
 	of      func(ev *Event) Value
-	fields  []string // of tracepoints, that hold it: if a known tracepoint has none, its records lack it
-	lifted  bool     // or an attribute holds it
-	kinds   []Kind   // that have it; nil: any
+	fields  []string // of tracepoints, that hold it
+	lifted  bool     // an attribute may hold it instead
+	all     bool     // also records of KindOther have it; else those of the others, or of some kinds
+	kinds   []Kind
 	id      func(ev *Event) []byte
 	size    int // of an id, in bytes
 	choices []string
@@ -49,15 +50,17 @@ var spans = []Kind{KindSpan, KindSpanStart}
 
 // parts are named as in the JSON objects of the command uevents. The second names are those of tracepoints' fields.
 var parts = []part{
-	{name: "kind", class: choicePart, of: func(ev *Event) Value { return StringValue(ev.Kind.String()) }, choices: kindNames[:]},
-	{name: "level", class: levelPart, of: severityValue, fields: levelFields},
-	{name: "severity_number", class: numberPart, of: severityValue, fields: levelFields},
-	texts("message", func(ev *Event) string { return ev.Message }, "message", "body", "name"),
-	texts("name", func(ev *Event) string { return ev.Message }, "message", "body", "name"),
+	{name: "kind", class: choicePart, all: true, of: func(ev *Event) Value { return StringValue(ev.Kind.String()) }, choices: kindNames[:]},
+	{name: "level", class: levelPart, all: true, of: severityValue, fields: levelFields},
+	{name: "severity", class: levelPart, all: true, of: severityValue, fields: levelFields},
+	{name: "severity_number", class: numberPart, all: true, of: severityValue, fields: levelFields},
+	texts("severity_text", func(ev *Event) string { return ev.SeverityText }),
+	texts("message", messageOf, "message", "body", "name"),
+	texts("name", messageOf, "message", "body", "name"),
 	texts("body", func(ev *Event) string { return ev.Message }, "message", "body", "name"),
-	texts("event", func(ev *Event) string { return ev.Name }),
-	texts("system", func(ev *Event) string { return ev.System }),
-	texts("event_name", func(ev *Event) string { return ev.EventName }),
+	allTexts("event", func(ev *Event) string { return ev.Name }),
+	allTexts("system", func(ev *Event) string { return ev.System }),
+	allTexts("event_name", func(ev *Event) string { return ev.EventName }),
 	ids("trace_id", 16, func(ev *Event) []byte { return ev.TraceID[:] }),
 	ids("span_id", 8, func(ev *Event) []byte { return ev.SpanID[:] }),
 	ids("parent_span_id", 8, func(ev *Event) []byte { return ev.ParentSpanID[:] }),
@@ -78,7 +81,7 @@ var parts = []part{
 	texts("scope", func(ev *Event) string { return ev.ScopeName }),
 	texts("scope_name", func(ev *Event) string { return ev.ScopeName }),
 	texts("scope_version", func(ev *Event) string { return ev.ScopeVersion }),
-	{name: "program", class: programPart, of: programValue},
+	{name: "program", class: programPart, all: true, of: programValue},
 	process("comm", func(p *Process) string { return p.Comm }),
 	process("exe", func(p *Process) string { return p.Exe }),
 	process("cgroup", func(p *Process) string { return p.Cgroup }),
@@ -86,9 +89,9 @@ var parts = []part{
 	process("container_id", func(p *Process) string { return p.ContainerID }),
 	process("pod_uid", func(p *Process) string { return p.PodUID }),
 	process("process_service", func(p *Process) string { return p.ServiceName }),
-	{name: "pid", class: numberPart, of: func(ev *Event) Value { return Int64Value(int64(ev.PID)) }},
-	{name: "tid", class: numberPart, of: func(ev *Event) Value { return Int64Value(int64(ev.TID)) }},
-	{name: "cpu", class: numberPart, of: func(ev *Event) Value { return Int64Value(int64(ev.CPU)) }},
+	{name: "pid", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.PID)) }},
+	{name: "tid", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.TID)) }},
+	{name: "cpu", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.CPU)) }},
 	point("metric.type", func(p *Point) Value { return StringValue(p.Type.String()) }),
 	point("metric.unit", func(p *Point) Value { return textValue(p.Unit) }),
 	point("metric.value", func(p *Point) Value { return p.Value }),
@@ -107,6 +110,26 @@ var partOf = func() map[string]*part {
 }()
 
 var levelFields = []string{"severity_number", "level"}
+
+// applies reports whether records of a kind have the part. Of others, an attribute has the name.
+func (p *part) applies(k Kind) bool {
+	return p.all || k != KindOther && (p.kinds == nil || slices.Contains(p.kinds, k))
+}
+
+// messageOf returns what tools show as the message: of a declared record the name of its event.
+func messageOf(ev *Event) string {
+	if ev.Kind == KindLog {
+		return cmp.Or(ev.Message, ev.EventName)
+	}
+	return ev.Message
+}
+
+// allTexts returns a part that records of all kinds have.
+func allTexts(name string, of func(*Event) string) part {
+	p := texts(name, of)
+	p.all = true
+	return p
+}
 
 // texts returns a part that records without it have as an empty text.
 func texts(name string, of func(*Event) string, fields ...string) part {
@@ -137,15 +160,15 @@ func beginsWith(id []byte, digits string) bool {
 
 func numbers(name string, of func(*Event) uint64, fields ...string) part {
 	return part{name: name, class: numberPart, fields: fields, lifted: true, of: func(ev *Event) Value {
-		if ev.Kind == KindOther {
-			return Value{}
+		if n := of(ev); n != 0 {
+			return Uint64Value(n)
 		}
-		return Uint64Value(of(ev))
+		return Value{}
 	}}
 }
 
 func process(name string, of func(*Process) string) part {
-	return part{name: name, class: textPart, of: func(ev *Event) Value {
+	return part{name: name, class: textPart, all: true, of: func(ev *Event) Value {
 		if ev.Process == nil {
 			return Value{}
 		}
@@ -192,7 +215,7 @@ func durationValue(ev *Event) Value {
 }
 
 func statusValue(ev *Event) Value {
-	if ev.Kind != KindSpan {
+	if ev.Status == StatusUnset {
 		return Value{}
 	}
 	return StringValue(ev.Status.String())

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/condition"
 )
@@ -42,13 +43,20 @@ func (c *Condition) fail(at int, format string, args ...any) error {
 
 // leaf adds has, which a comparison grows from.
 func (c *Condition) leaf(name condition.Name, end int) *leaf {
-	l := &leaf{text: strings.TrimSpace(c.text[name.At:end]), name: name.Text, key: name.Text, part: partOf[name.Text], has: true}
-	if key, ok := strings.CutPrefix(name.Text, "fields."); ok && l.part == nil {
+	l := newLeaf(name.Text)
+	l.text = strings.TrimSpace(c.text[name.At:end])
+	c.leaves = append(c.leaves, l)
+	return l
+}
+
+// newLeaf returns has of a name.
+func newLeaf(name string) *leaf {
+	l := &leaf{name: name, key: name, part: partOf[name], has: true}
+	if key, ok := strings.CutPrefix(name, "fields."); ok {
 		l.key, l.where = key, inFields
-	} else if key, ok := strings.CutPrefix(name.Text, "resource."); ok && l.part == nil {
+	} else if key, ok := strings.CutPrefix(name, "resource."); ok {
 		l.key, l.where = key, inResource
 	}
-	c.leaves = append(c.leaves, l)
 	return l
 }
 
@@ -93,8 +101,13 @@ func (c *Condition) check(l *leaf, v *value) error {
 		class = l.part.class
 	}
 	text := l.op == condition.Glob || l.op == condition.Regexp
-	sized := l.op.Orders() || l.op == condition.Mask
+	sized := l.op >= condition.Less && l.op <= condition.GreaterOrEqual || l.op == condition.Mask
+	if v.Number.Duration {
+		v.time = time.Duration(v.Number.Int)
+	}
 	switch {
+	case sized && slices.Contains([]string{"time", "timestamp", "observed", "monotonic_ns"}, l.name):
+		return c.fail(v.At, "conditions do not compare times of records")
 	case text && (class == levelPart || class == idPart && l.op == condition.Regexp):
 		return c.fail(v.At, "%s is compared with == != < and so on, not with %s", l.name, l.op)
 	case text:
@@ -119,18 +132,19 @@ func (c *Condition) check(l *leaf, v *value) error {
 	return nil
 }
 
+// unitOf returns a unit of time, such as that of a metric; 0 if it is none.
+func unitOf(name string) time.Duration {
+	return map[string]time.Duration{"ns": 1, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "seconds": time.Second}[name]
+}
+
 // inUnit converts a time to the unit that the name ends in.
 func (l *leaf) inUnit(n *condition.Number) {
-	for suffix, unit := range map[string]int64{"_us": 1e3, "_ms": 1e6, "_s": 1e9, "_seconds": 1e9} {
-		if !strings.HasSuffix(l.key, suffix) {
-			continue
-		}
+	if unit := int64(unitOf(l.key[strings.LastIndexByte(l.key, '_')+1:])); unit != 0 {
 		if n.Int%unit == 0 {
 			*n = condition.OfInt(n.Int / unit)
 		} else {
 			*n = condition.OfFloat(float64(n.Int) / float64(unit))
 		}
-		return
 	}
 }
 
@@ -149,13 +163,13 @@ func (c *Condition) checkLevel(l *leaf, v *value) error {
 }
 
 func (c *Condition) checkID(l *leaf, v *value) error {
-	v.Text = strings.ToLower(v.Text)
+	v.digits = strings.ToLower(v.Text)
 	digits := 2 * l.part.size
 	switch {
 	case l.op > condition.NotEqual:
 		return c.fail(v.At, "%s is compared with == or !=, not with %s", l.name, l.op)
-	case v.Text == "" || len(v.Text) > digits || strings.Trim(v.Text, "0123456789abcdef") != "":
-		return c.fail(v.At, "%q is no %s, nor the beginning of one: it has %d hexadecimal digits", v.Text, l.name, digits)
+	case v.Text == "" || len(v.Text) > digits || strings.Trim(v.digits, "0123456789abcdef") != "":
+		return c.fail(v.At, "%q is no %s, nor the beginning of one: it has %d hexadecimal digits; an attribute is fields.%s", v.Text, l.name, digits, l.name)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,8 +34,10 @@ func (c *Condition) Plan(d *Decoder, texts bool) ConditionPlan {
 		b.exact = false
 	}
 	if !b.exact {
+		said := map[string]bool{}
 		for _, l := range p.left {
-			if !slices.Contains(plan.Reader, l.text) {
+			if !said[l.text] {
+				said[l.text] = true
 				plan.Reader = append(plan.Reader, l.text)
 			}
 		}
@@ -127,6 +130,10 @@ func (p *planner) join(x, y node, negated, either bool) bound {
 	}
 	joined := bound{exact: a.exact && b.exact}
 	switch {
+	case len(a.filter)+len(b.filter) > maxFilter && either:
+		joined.exact = false
+	case len(a.filter)+len(b.filter) > maxFilter:
+		joined.filter, joined.exact = cmp.Or(fitting(a.filter), fitting(b.filter)), false
 	case either && a.filter != "" && b.filter != "":
 		joined.filter = parenthesised(a.filter) + " || " + parenthesised(b.filter)
 	case either: // one of them can be any record
@@ -138,6 +145,14 @@ func (p *planner) join(x, y node, negated, either bool) bound {
 	return joined
 }
 
+// fitting returns a filter if it is not too long.
+func fitting(filter string) string {
+	if len(filter) > maxFilter {
+		return ""
+	}
+	return filter
+}
+
 func parenthesised(filter string) string {
 	if strings.Contains(filter, " || ") || strings.Contains(filter, " && ") {
 		return "(" + filter + ")"
@@ -147,17 +162,16 @@ func parenthesised(filter string) string {
 
 // leaf returns the bound of a comparison.
 func (p *planner) leaf(l *leaf) bound {
-	if l.part != nil {
-		if b, known := p.part(l); known {
-			return b
-		}
-	}
-	if p.d.isHeader || p.d.layout != nil && p.d.layout.applies != nil {
+	kind, fixed := p.kind()
+	switch {
+	case l.part != nil && (l.part.all || fixed && l.part.applies(kind)):
+		return p.part(l, kind, fixed)
+	case !fixed:
 		return unknown
 	}
 	if l.where != inResource {
 		if i := p.ownField(l.key); i >= 0 {
-			return p.field(l, p.d.format.Fields[i])
+			return p.field(l, p.d.format.Fields[i], false)
 		}
 	}
 	if p.mayHaveAttribute(l) {
@@ -166,39 +180,36 @@ func (p *planner) leaf(l *leaf) bound {
 	return never
 }
 
-// part returns the bound of a comparison with a part of records. It is not known if records of the tracepoint lack the part, and the name
-// is that of an attribute.
-func (p *planner) part(l *leaf) (b bound, known bool) {
+// part returns the bound of a comparison with a part of records.
+func (p *planner) part(l *leaf, kind Kind, fixed bool) bound {
 	d := p.d
-	kind, fixed := p.kind()
+	isMessage := l.part.name == "message" || l.part.name == "name"
 	switch {
 	case l.part.name == "kind" && fixed:
-		return static(l, kind.String()), true
+		return static(l, kind.String())
 	case l.part.name == "event":
-		return static(l, d.name), true
+		return static(l, d.name)
 	case l.part.name == "system":
-		return static(l, d.system), true
+		return static(l, d.system)
 	case l.part.isSeverity():
-		return p.severity(l), true
-	case !fixed || l.part.fields == nil && l.part.kinds == nil:
-		return unknown, true
-	case l.part.kinds != nil && !slices.Contains(l.part.kinds, kind):
-		return unknown, false
-	case l.part.lifted || l.part.fields == nil:
-		return unknown, true
+		return p.severity(l)
+	case isMessage && d.layout == slogDeclared:
+		return static(l, d.registered)
+	case !fixed || l.part.lifted || l.part.fields == nil, isMessage && (d.layout == otelLog || d.layout == otelDeclared):
+		return unknown
 	}
 	i := slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {
 		return slices.Contains(l.part.fields, f.Name) && p.isPart(f.Name)
 	})
 	if i < 0 {
-		return unknown, false
+		return never
 	}
-	return p.field(l, d.format.Fields[i]), true
+	return p.field(l, d.format.Fields[i], true)
 }
 
 // static returns the bound of a comparison with what is the same in all records.
 func static(l *leaf, s string) bound {
-	if v := StringValue(s); l.has || l.holds(&v) {
+	if v := StringValue(s); l.has || l.holds(nil, &v, true) {
 		return always
 	}
 	return never

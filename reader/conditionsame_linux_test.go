@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,13 +57,21 @@ func compareConditions(t *testing.T, transport uevents.Transport, conditions int
 	selected, others := 0, 0
 	for range conditions {
 		text := g.expression(2)
-		some := open(where(text))
-		all := open(where("tid == -1 or (" + text + ")")) // of which the kernel evaluates nothing
+		c := where(text)
+		some, all := open(c), open(nil)
 		w.write(g)
-		want, unselected := keysOf(t, all)
-		got, _ := keysOf(t, some)
+		var want, got []string
+		for _, ev := range eventsOf(t, all) {
+			if c.Match(ev) {
+				want = append(want, keyOf(ev))
+			} else {
+				others++
+			}
+		}
+		for _, ev := range eventsOf(t, some) {
+			got = append(got, keyOf(ev))
+		}
 		selected += len(want)
-		others += unselected
 		if !assert.Equal(t, want, got, text) {
 			return
 		}
@@ -73,23 +80,23 @@ func compareConditions(t *testing.T, transport uevents.Transport, conditions int
 	assert.Greater(t, min(selected, others), 5*conditions)
 }
 
-// keysOf returns what a Reader selects, and how many records it does not.
-func keysOf(t *testing.T, r *reader.Reader) (keys []string, others int) {
+// eventsOf returns what a Reader selects.
+func eventsOf(t *testing.T, r *reader.Reader) (list []*reader.Event) {
 	require.NoError(t, r.Stop())
-	for ev := new(reader.Event); ; {
+	for {
+		ev := new(reader.Event)
 		if err := r.Next(ev); err == io.EOF { //nolint:errorlint // it is returned as it is
 			break
 		} else {
 			require.NoError(t, err)
 		}
-		keys = append(keys, keyOf(ev))
+		list = append(list, ev)
 	}
 	st, err := r.Stats()
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
 	require.Zero(t, st.Total.Lost)
-	slices.Sort(keys)
-	return keys, int(st.Unselected)
+	return list
 }
 
 // keyOf returns the number that the program gave a record. A declared record and its copy have the same.
@@ -105,6 +112,7 @@ func keyOf(ev *reader.Event) string {
 type conditionWorld struct {
 	t       *testing.T
 	logger  *slog.Logger
+	header  *slog.Logger
 	tracer  trace.Tracer
 	foreign *uevents.Event
 	seq     uint32
@@ -119,13 +127,19 @@ type condRequest struct {
 	Delta   int64         `uevent:"delta"`
 }
 
+// condLogin is declared with a name that ends as that of a range of levels.
+type condLogin struct {
+	Seq  uint32 `uevent:"seq"`
+	User string `uevent:"user"`
+}
+
 func newConditionWorld(t *testing.T, transport uevents.Transport) *conditionWorld {
 	p, err := uevents.Open(&uevents.Options{Transport: transport})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	w := &conditionWorld{t: t}
 	h, err := sloghandler.New("cond", &sloghandler.Options{
-		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[condRequest]("request", nil)},
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[condRequest]("request", nil), sloghandler.Declare[condLogin]("login error", nil)},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
@@ -134,7 +148,11 @@ func newConditionWorld(t *testing.T, transport uevents.Transport) *conditionWorl
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tp.Shutdown(context.Background())) })
 	w.tracer = tp.Tracer("cond")
-	w.foreign, err = p.Register(tracepoint.MustParse("cond_foreign u32 seq; s8 delta; __rel_loc char[] route; u64 status"), nil)
+	header, err := sloghandler.New("cond", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, header.Close()) })
+	w.header = slog.New(header)
+	w.foreign, err = p.Register(tracepoint.MustParse("cond_foreign u32 seq; s8 delta; __rel_loc char[] route; u64 status; u64 trace_id; u8 level; __rel_loc char[] message"), nil)
 	require.NoError(t, err)
 	return w
 }
@@ -158,8 +176,13 @@ func (w *conditionWorld) write(g conditionGenerator) {
 		text, status := oneOf(g, condTexts), oneOf(g, condStatuses)
 		w.logger.LogAttrs(ctx, oneOf(g, condLevels), text, next(), slog.Int("status", status), slog.String("http.route", oneOf(g, condTexts)),
 			slog.Group("db", slog.String("table", text)), slog.Bool("cached", status > 200), slog.Any("delta", oneOf(g, []any{-1, 0.5, "7", true})))
+		w.logger.With("status", 1, "http.route", "bound").LogAttrs(ctx, slog.LevelInfo, "request", next(), slog.Int("status", status))
+		w.logger.LogAttrs(ctx, slog.LevelWarn, "request", next(), slog.Any("status", oneOf(g, []any{70000, "text", -1, 500.5})), slog.Group("http", "route", text))
+		w.logger.LogAttrs(ctx, oneOf(g, condLevels), "login error", next(), slog.String("user", text))
+		w.logger.LogAttrs(ctx, slog.LevelInfo, "", next(), slog.String("message", text), slog.String("trace_id", "4bf9"), slog.String("span_id", "12"), slog.Int("truncated", status))
 		w.logger.LogAttrs(ctx, oneOf(g, condLevels), "request", next(), slog.String("http.route", text), slog.Int("status", status),
 			slog.Duration("latency", time.Duration(status)*time.Millisecond), slog.Bool("cached", status > 200), slog.Int("delta", status-200), slog.String("extra", text))
+		w.header.LogAttrs(ctx, oneOf(g, condLevels), text, next(), slog.Int("status", status))
 		_, span := w.tracer.Start(ctx, text)
 		w.seq++
 		span.SetAttributes(attribute.Int64("seq", int64(w.seq)), attribute.Int("status", status), attribute.String("http.route", text))
@@ -171,9 +194,12 @@ func (w *conditionWorld) write(g conditionGenerator) {
 		route := strings.ReplaceAll(text, "\x00", "") + "\x00"
 		b := binary.NativeEndian.AppendUint32(make([]byte, uevents.IndexSize), w.seq)
 		b = append(b, byte(status))
-		b = binary.NativeEndian.AppendUint32(b, uint32(len(route)<<16|8))
+		b = binary.NativeEndian.AppendUint32(b, uint32(len(route)<<16|8+8+1+4))
 		b = binary.NativeEndian.AppendUint64(b, uint64(status))
-		_, err := w.foreign.WriteRecord(append(b, route...))
+		b = binary.NativeEndian.AppendUint64(b, 0x4bf9)
+		b = append(b, byte(status))
+		b = binary.NativeEndian.AppendUint32(b, uint32(len(route)<<16|len(route)))
+		_, err := w.foreign.WriteRecord(append(append(b, route...), route...))
 		require.NoError(w.t, err)
 	}
 }
@@ -235,6 +261,6 @@ func (g conditionGenerator) comparison() string {
 	case 12:
 		return "has " + oneOf(g, []string{"level", "message", "status", "http.route", "latency", "trace_id", "db", "db.table", "nothing", "duration"})
 	default:
-		return oneOf(g, []string{"event ~ cond_*", "event == cond_foreign", "severity_number >= 13", fmt.Sprintf("pid == %d", os.Getpid()), "pid == 1", "fields.status >= 500", "resource.status == 1", `message == ""`, `message != ""`})
+		return oneOf(g, []string{"trace_id == 4bf9", "trace_id ~ *9", "trace_id != 4bf9", "has(message)", "message ~ *", `message in ("", a)`, "fields.message ~ *", "fields.trace_id == 4bf9", "message == request", "message ~ cond_*", "user == users", "has user", "level == fatal", "level == trace", "truncated == 500", "has(status_2)", "status not in (200, 404)", "http.route not in (a, users)", "message == login", "status & 0x8000000000000000", "delta & 1", "event ~ cond_*", "event == cond_foreign", "severity_number >= 13", fmt.Sprintf("pid == %d", os.Getpid()), "pid == 1", "fields.status >= 500", "resource.status == 1", `message == ""`, `message != ""`})
 	}
 }

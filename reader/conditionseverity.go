@@ -9,14 +9,14 @@ import (
 )
 
 // isSeverity reports whether the part is the severity.
-func (p *part) isSeverity() bool { return p.name == "level" || p.name == "severity_number" }
+func (p *part) isSeverity() bool { return slices.Equal(p.fields, levelFields) }
 
 // severity returns the bound of a comparison with the severity, which the name of a tracepoint can say, or a part of it.
 func (p *planner) severity(l *leaf) bound {
 	d := p.d
 	holds := func(s Severity) bool {
 		v := Int64Value(int64(s))
-		return l.has || l.holds(&v)
+		return l.has || l.holds(nil, &v, true)
 	}
 	first, last := d.severities()
 	field := slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {
@@ -42,7 +42,7 @@ func (p *planner) severity(l *leaf) bound {
 	switch {
 	case len(runs) == 0:
 		return never
-	case d.isHeader && runs[0] == [2]Severity{first, last} && d.header.Level != 0, slog && runs[0] == [2]Severity{first, last}:
+	case slog && runs[0] == [2]Severity{first, last}:
 		return always
 	case d.isHeader:
 		return unknown
@@ -71,18 +71,21 @@ func severityFilter(field string, slog bool, run [2]Severity) string {
 	return least + " && " + most
 }
 
-// severities returns the range of severities that the records of a tracepoint have, as far as its name says. Events of log records often
-// have one range of levels each, which EventHeader and the adapters of this module put into the name.
+// severities returns the range of severities that the records of a tracepoint have, as far as its name says. The adapters of this module
+// have an event for each range of levels. Records of EventHeader may have a severity of their own, which is in the range of their level, or
+// none.
 func (d *Decoder) severities() (first, last Severity) {
 	if d.isHeader {
-		s := severityOfHeader(d.header.Level)
-		if s == 0 {
-			return SeverityTrace, maxSeverity
+		switch s := severityOfHeader(d.header.Level); s {
+		case SeverityTrace, SeverityDebug:
+			return SeverityTrace, SeverityInfo - 1
+		case SeverityInfo, SeverityWarn:
+			return SeverityTrace, s + 3
 		}
-		return s, s + 3
+		return SeverityTrace, maxSeverity
 	}
 	for _, l := range levelSuffixes {
-		if d.layout != nil && d.layout.kind == KindLog && strings.HasSuffix(d.registered, l.suffix) {
+		if (d.layout == slogLevel || d.layout == otelLog) && strings.HasSuffix(d.registered, l.suffix) {
 			return l.first, l.last
 		}
 	}

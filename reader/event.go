@@ -90,8 +90,8 @@ type Event struct {
 	Header *eventheader.Event
 
 	// Fields has all other fields, in the order of the record: attributes, and the fields of declared and foreign
-	// events. Names are unique: the last value of a key counts, and in events of KindOther the second field of a name gets
-	// the name NAME_2, and so on.
+	// events. Names are unique: the last value of a key counts. In events of KindOther the second field of a name gets the name
+	// NAME_2, and so on, and so does an attribute of a declared record that has the name of a declared field, which cannot hold it.
 	Fields []Field
 	// FieldsJSON is the JSON object of Fields, as [AppendJSON] would append it, where [DecodeJSON] has left it as the program
 	// wrote it. Fields is then empty. It is safe to print: its texts are printable ASCII without escapes.

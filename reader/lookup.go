@@ -13,6 +13,11 @@ func find(fields []Field, name string) (Value, bool) {
 	if v, ok := lookup(fields, name); ok {
 		return v, true
 	}
+	for i := len(fields) - 1; i >= 0; i-- { //nolint:modernize // Backward copies each Field, which is large
+		if declaredAs(fields[i].Name, name) {
+			return fields[i].Value, true
+		}
+	}
 	for i := range name {
 		if name[i] != '.' || i == 0 {
 			continue
@@ -21,11 +26,6 @@ func find(fields []Field, name string) (Value, bool) {
 			if v, ok := find(v.list, name[i+1:]); ok {
 				return v, true
 			}
-		}
-	}
-	for i := len(fields) - 1; i >= 0; i-- { //nolint:modernize // Backward copies each Field, which is large
-		if declaredAs(fields[i].Name, name) {
-			return fields[i].Value, true
 		}
 	}
 	return Value{}, false
@@ -47,11 +47,10 @@ func declaredAs(a, b string) bool {
 // Value returns the value of a name of conditions, and whether the record has it: of a part of the record, of an attribute, or of an
 // attribute of the resource. The Event was decoded with DecodeFull. A level is the name of a severity.
 func (ev *Event) Value(name string) (Value, bool) {
-	if name == "level" {
+	if name == "level" || name == "severity" {
 		return textValue(severityName(ev.Severity)), ev.Severity != 0
 	}
-	l := leaf{key: name, part: partOf[name]}
-	v := l.of(ev)
+	v := newLeaf(name).of(ev)
 	return v, v.typ != TypeNull
 }
 

@@ -39,7 +39,7 @@ func TestValue(t *testing.T) {
 	ev := conditionSamples["log"]
 	for name, want := range map[string]string{
 		"level": "WARN2", "severity_number": "14", "kind": "log", "status": "503", "db.rows": "3", "host.name": "node-1", "trace_id": "4bf92f35000000000000000000000001",
-		"program": "payment-service", "duration": "", "nosuch": "", "truncated": "0", "service": "shop",
+		"program": "payment-service", "duration": "", "nosuch": "", "truncated": "", "fields.status": "503", "resource.status": "resource", "severity": "WARN2", "service": "shop",
 	} {
 		v, ok := ev.Value(name)
 		assert.Equal(t, want != "", ok, name)

@@ -75,7 +75,7 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 	}
 	var err error
 	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && m.r.o.Where != nil {
-		switch plan := m.r.o.Where.Plan(k.decoder, true); {
+		switch plan := m.r.planFor(k.decoder); {
 		case plan.Never:
 			k.decoder = nil
 			m.r.noteNever(k.name)

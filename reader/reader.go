@@ -124,10 +124,10 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
+	case r.copiesOf.IsCopy(ev): // also of a declared record that is not selected: it decides
+		r.copies.Add(1)
 	case !wanted:
 		r.unselected.Add(1)
-	case r.copiesOf.IsCopy(ev):
-		r.copies.Add(1)
 	default:
 		r.selected.Add(1)
 		return true, nil
@@ -193,7 +193,8 @@ func (ev *Event) recorded(rec *perf.Record, process *Process) {
 func (ev *Event) meets(where *Condition, d *Decoder, rec *perf.Record, process *Process) bool {
 	ev.reset(d)
 	ev.recorded(rec, process)
-	return d.decode(rec.Raw, ev, DecodeFull) == nil && where.Match(ev)
+	_ = d.decode(rec.Raw, ev, DecodeFull) // one that cannot be decoded has the parts that the kernel recorded
+	return where.Match(ev)
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next

@@ -14,9 +14,11 @@ type scratch struct {
 	point  *Point
 	header *eventheader.Event
 
-	fields []Field        // for Event.Fields of an event that keeps its parts
-	stack  []Field        // elements of incomplete lists and maps
-	seen   map[string]int // used by index
+	fields []Field // for Event.Fields of an event that keeps its parts
+	stack  []Field // elements of incomplete lists and maps
+	// declared are the positions of fields that are no part of the layout, in Event.Fields.
+	declared []int
+	seen     map[string]int // used by index
 	// layout is that of the record. keepJSON is set while attributes may be left in FieldsJSON.
 	layout   *layout
 	keepJSON bool
@@ -49,7 +51,7 @@ const maxKept = 1 << 12
 
 // begin prepares the memory for the next record.
 func (s *scratch) begin() {
-	s.arena, s.stack, s.top = room(s.arena), room(s.stack), room(s.top)
+	s.arena, s.stack, s.top, s.declared = room(s.arena), room(s.stack), room(s.top), room(s.declared)
 }
 
 // room returns an empty slice with capacity for most records.

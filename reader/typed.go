@@ -3,6 +3,7 @@ package reader
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -64,6 +65,9 @@ func (d *Decoder) set(raw []byte, r *typed.Record, ev *Event, keepJSON bool) boo
 		ev.begin(d)
 		return d.set(raw, r, ev, false)
 	}
+	if len(ev.scratch.declared) > 0 && len(ev.Fields) > len(ev.scratch.declared) {
+		d.separate(ev)
+	}
 	if d.layout.finish != nil {
 		d.layout.finish(d, ev)
 	}
@@ -83,8 +87,27 @@ func (d *Decoder) keep(i int, raw []byte, r *typed.Record, ev *Event) bool {
 		r = &decoded
 	}
 	name, v := r.Field(i)
+	ev.scratch.declared = append(ev.scratch.declared, len(ev.Fields))
 	ev.Fields = append(ev.Fields, Field{Name: name, Value: ev.scratch.own(v)})
 	return true
+}
+
+// separate gives attributes other names that have that of a declared field: NAME_2. A program has both if the value of an attribute does not
+// fit its field, or if a logger has the attribute, too. The field is the one that the kernel's filters see.
+func (d *Decoder) separate(ev *Event) {
+	declared := ev.scratch.declared
+	for i := range ev.Fields {
+		if slices.Contains(declared, i) {
+			continue
+		}
+		name := ev.Fields[i].Name
+		for _, j := range declared {
+			if own := ev.Fields[j].Name; own == name || declaredAs(own, name) {
+				ev.Fields[i].Name = name + "_2"
+				break
+			}
+		}
+	}
 }
 
 // own returns the value of a field of this module's adapters, which escape texts.

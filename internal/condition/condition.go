@@ -26,7 +26,7 @@ type Has struct {
 	End  int // offset of what follows, in the text of the condition
 }
 
-// Compare holds if a comparison with one of the values does. Only [Equal] has several values.
+// Compare holds if a comparison with one of the values does, or for [NotEqual] with all of them. Only these two have several values.
 type Compare struct {
 	Name   Name
 	Op     Op
@@ -62,9 +62,6 @@ var operators = [...]string{
 
 // String returns the operator as conditions have it.
 func (o Op) String() string { return operators[o] }
-
-// Orders reports whether the operator compares sizes.
-func (o Op) Orders() bool { return o >= Less && o <= GreaterOrEqual }
 
 // Error says where and why a condition is refused. It wraps EINVAL.
 type Error struct {

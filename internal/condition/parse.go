@@ -3,6 +3,7 @@ package condition
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -31,7 +32,7 @@ func Parse(text string) (Expr, error) {
 	case p.next(")"):
 		return nil, p.fail(p.at, ") without (")
 	case p.at < len(text):
-		return nil, p.fail(p.at, "and or or expected; a text of several words needs quotes")
+		return nil, p.unexpected("and or or")
 	}
 	return x, nil
 }
@@ -44,6 +45,14 @@ type parser struct {
 
 func (p *parser) fail(at int, format string, args ...any) error {
 	return &Error{Text: p.text, At: at, Problem: fmt.Sprintf(format, args...)}
+}
+
+// unexpected is the error about what follows a comparison.
+func (p *parser) unexpected(expected string) error {
+	if _, err := time.ParseDuration("1" + p.word()); err == nil && p.word() != "" {
+		return p.fail(p.at, "%s expected; a time has no blank before its unit", expected)
+	}
+	return p.fail(p.at, "%s expected; a text of several words needs quotes", expected)
 }
 
 func (p *parser) space() {
@@ -77,7 +86,7 @@ func (p *parser) word() string {
 
 // takeWord skips the word if it is next and no name: no operator follows.
 func (p *parser) takeWord(word string) bool {
-	if p.word() != word {
+	if w := p.word(); w != word && w != strings.ToUpper(word) {
 		return false
 	}
 	before := p.at
@@ -127,7 +136,7 @@ func (p *parser) unary() (x Expr, err error) {
 			if p.at == len(p.text) {
 				return nil, p.fail(open, "( without )")
 			}
-			return nil, p.fail(p.at, "and, or or ) expected; a text of several words needs quotes")
+			return nil, p.unexpected("and, or or )")
 		}
 		return x, err
 	case p.takeWord("has"):
@@ -187,7 +196,7 @@ func (p *parser) operator() (o Op, in, ok bool) {
 		return Mask, false, true
 	case p.take("="):
 		return Equal, false, true
-	case p.word() == "in":
+	case p.word() == "in", p.word() == "IN":
 		p.at += len("in")
 		return Equal, true, true
 	}
@@ -201,9 +210,9 @@ func (p *parser) comparison() (Expr, error) {
 	}
 	p.space()
 	negated := false
-	if at := p.at; p.word() == "not" {
+	if at := p.at; p.word() == "not" || p.word() == "NOT" {
 		p.at += len("not")
-		if p.word() != "in" {
+		if !strings.EqualFold(p.word(), "in") {
 			return nil, p.fail(at, "in expected behind not, or not before %s", name.Text)
 		}
 		negated = true
@@ -224,7 +233,7 @@ func (p *parser) comparison() (Expr, error) {
 	}
 	c.End = p.at
 	if negated {
-		return Not{c}, err
+		c.Op = NotEqual
 	}
 	return c, err
 }

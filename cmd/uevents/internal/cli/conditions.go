@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -150,7 +151,7 @@ func sayMissing(e *env, c *reader.Condition) {
 	if c == nil {
 		return
 	}
-	if names := c.Missing(); len(names) > 0 {
-		e.say("! no record has %s, which the condition names", strings.Join(names, ", "))
+	for _, m := range c.Missing() {
+		e.say("! %s is in none of the %s that the condition asked for it", m.Name, output.Plural(m.Asked, "record"))
 	}
 }

@@ -331,7 +331,7 @@ func TestReplay(t *testing.T) {
 	assert.NotContains(t, errs, "nosuch", "no record was asked for it")
 	_, out, errs = replay("--where", "nosuch == 1")
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "! no record has nosuch, which the condition names\n")
+	assert.Contains(t, errs, "! nosuch is in none of the 3 records that the condition asked for it\n")
 	code, _, errs = replay("--where", "level >= warn and\tlevl == 1 or x")
 	assert.Equal(t, exitUsage, code)
 	assert.Contains(t, errs, "uevents: --where: an operator expected: == != < <= > >= ~ =~ & or in; has x selects records that have it\n    level >= warn and levl == 1 or x\n                                    ^\n")
