@@ -41,7 +41,7 @@ var (
 )
 
 func copyDecoder(l *layout) *Decoder {
-	d := &Decoder{system: tracepoint.System, name: "copy", registered: "copy", layout: l}
+	d := &Decoder{system: tracepoint.System, layout: l}
 	for _, name := range l.numbers {
 		d.format.Fields = append(d.format.Fields, tracepoint.FormatField{Name: name, Type: tracepoint.Scalar(tracepoint.S64), Size: 8})
 	}

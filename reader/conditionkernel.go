@@ -152,7 +152,7 @@ func (p *planner) textField(l *leaf, field string, isPart bool) bound {
 		if isPart && text == "" && l.op <= condition.NotEqual {
 			continue // it is equal to no part
 		}
-		if isPart && l.part.class == idPart {
+		if isPart && l.part.class == idPart && l.op <= condition.NotEqual {
 			text = l.values[i].digits
 		}
 		if all = both(all, p.textBound(l, field, text, isPart), l.op == condition.NotEqual); !all.exact {

@@ -187,7 +187,7 @@ func (p *planner) part(l *leaf, kind Kind, fixed bool) bound {
 	switch {
 	case l.part.name == "kind" && fixed:
 		return static(l, kind.String())
-	case l.part.name == "event":
+	case l.part.name == "event" && d.name != "":
 		return static(l, d.name)
 	case l.part.name == "system":
 		return static(l, d.system)

@@ -18,8 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -114,6 +116,7 @@ type conditionWorld struct {
 	logger  *slog.Logger
 	header  *slog.Logger
 	tracer  trace.Tracer
+	otel    log.Logger
 	foreign *uevents.Event
 	seq     uint32
 }
@@ -148,6 +151,10 @@ func newConditionWorld(t *testing.T, transport uevents.Transport) *conditionWorl
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tp.Shutdown(context.Background())) })
 	w.tracer = tp.Tracer("cond")
+	lp, err := ueventslog.NewLoggerProvider("cond", ueventslog.WithEventProvider(p))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, lp.Shutdown(context.Background())) })
+	w.otel = lp.Logger("cond")
 	header, err := sloghandler.New("cond", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, header.Close()) })
@@ -183,7 +190,15 @@ func (w *conditionWorld) write(g conditionGenerator) {
 		w.logger.LogAttrs(ctx, oneOf(g, condLevels), "request", next(), slog.String("http.route", text), slog.Int("status", status),
 			slog.Duration("latency", time.Duration(status)*time.Millisecond), slog.Bool("cached", status > 200), slog.Int("delta", status-200), slog.String("extra", text))
 		w.header.LogAttrs(ctx, oneOf(g, condLevels), text, next(), slog.Int("status", status))
-		_, span := w.tracer.Start(ctx, text)
+		var rec log.Record
+		rec.SetSeverity(log.Severity(g.IntN(25)))
+		rec.SetBody(attribute.StringValue(text))
+		rec.SetEventName(oneOf(g, []string{"", "users"}))
+		rec.AddAttributes(attribute.Int("status", status), attribute.String("otel.scope.name", text), attribute.String("severity_text", "own"), attribute.Int("seq", int(w.seq)+1))
+		w.seq++
+		w.otel.Emit(ctx, rec)
+		spanCtx, span := w.tracer.Start(ctx, text)
+		w.logger.InfoContext(spanCtx, text, next())
 		w.seq++
 		span.SetAttributes(attribute.Int64("seq", int64(w.seq)), attribute.Int("status", status), attribute.String("http.route", text))
 		if status >= 500 {
@@ -261,6 +276,6 @@ func (g conditionGenerator) comparison() string {
 	case 12:
 		return "has " + oneOf(g, []string{"level", "message", "status", "http.route", "latency", "trace_id", "db", "db.table", "nothing", "duration"})
 	default:
-		return oneOf(g, []string{"trace_id == 4bf9", "trace_id ~ *9", "trace_id != 4bf9", "has(message)", "message ~ *", `message in ("", a)`, "fields.message ~ *", "fields.trace_id == 4bf9", "message == request", "message ~ cond_*", "user == users", "has user", "level == fatal", "level == trace", "truncated == 500", "has(status_2)", "status not in (200, 404)", "http.route not in (a, users)", "message == login", "status & 0x8000000000000000", "delta & 1", "event ~ cond_*", "event == cond_foreign", "severity_number >= 13", fmt.Sprintf("pid == %d", os.Getpid()), "pid == 1", "fields.status >= 500", "resource.status == 1", `message == ""`, `message != ""`})
+		return oneOf(g, []string{"trace_id == 4", "span_id != 8", "trace_id ~ \"*7\"", "scope == users", "severity_text == own", "event_name == users", "trace_id == 4bf9", "trace_id ~ *9", "trace_id != 4bf9", "has(message)", "message ~ *", `message in ("", a)`, "fields.message ~ *", "fields.trace_id == 4bf9", "message == request", "message ~ cond_*", "user == users", "has user", "level == fatal", "level == trace", "truncated == 500", "has(status_2)", "status not in (200, 404)", "http.route not in (a, users)", "message == login", "status & 0x8000000000000000", "delta & 1", "event ~ cond_*", "event == cond_foreign", "severity_number >= 13", fmt.Sprintf("pid == %d", os.Getpid()), "pid == 1", "fields.status >= 500", "resource.status == 1", `message == ""`, `message != ""`})
 	}
 }

@@ -28,6 +28,10 @@ func (p *planner) severity(l *leaf) bound {
 		}
 		return never
 	}
+	slog := field >= 0 && d.format.Fields[field].Name == "level"
+	if slog && !d.format.Fields[field].Type.Kind.Signed() {
+		return unknown
+	}
 	var runs [][2]Severity
 	for s := first; s <= last; s++ {
 		switch n := len(runs); {
@@ -38,7 +42,6 @@ func (p *planner) severity(l *leaf) bound {
 			runs = append(runs, [2]Severity{s, s})
 		}
 	}
-	slog := field >= 0 && d.format.Fields[field].Name == "level"
 	switch {
 	case len(runs) == 0:
 		return never

@@ -26,7 +26,7 @@ shared memory. The kernel evaluates what it can, and uevents the rest: --explain
 Operators:
   ==  !=          equal, not equal; = is ==
   <  <=  >  >=    of numbers, times and levels
-  ~               the whole text matches a pattern with *, ? and [a-z]
+  ~               the whole text matches a pattern with *, ? and [a-z]; \ takes their meaning
   =~              a part of the text matches a regular expression (Go's, RE2)
   in (A, B)       equal to one of these; not in
   &               a bit of the number is set
@@ -37,12 +37,16 @@ A VALUE is a number, a time with its unit (10ms, 1.5s), a word, or a text in quo
 three kinds: " ' and the backquote. Texts are compared as uevents prints them. A time is
 compared with nanoseconds, or in the unit that the name ends in: _us, _ms, _s.
 
-A record that lacks the name meets no comparison with it, != included. level == warn means
-WARN to WARN4. A list meets a comparison if an element does.
+A record that lacks the name meets no comparison with it, != and not in included. level == warn
+means WARN to WARN4. A list meets a comparison if an element does; != and not in if none is
+equal.
 
 NAME is an attribute, such as status, http.route or db.table (also of the group db), or a
-part of the record. fields.NAME and resource.NAME are attributes, whatever the part of that
-name. A name with other characters needs quotes. Parts:
+part of the record. What only some kinds of records have, such as the status of spans, is an
+attribute's name in the others. fields.NAME and resource.NAME are attributes, whatever the
+part of that name. A name with other characters needs quotes. The message of a declared record
+is the name of its event; the record decides for its copy in the event of its level.
+Recordings of perf.data have no more of a program than the 15 bytes of its comm. Parts:
 ` + columnsOf(reader.ConditionNames()) + "\n\n" + workloadHelp,
 	}
 }
