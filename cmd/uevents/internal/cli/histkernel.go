@@ -184,6 +184,9 @@ func (h *histogram) parse(hist string, task *histTask) error {
 		if task.signed { // the kernel prints it without sign
 			row.Sum = float64(int64(sum))
 		}
+		if task.sum != "" {
+			row.Numbers = n // the field is in all records
+		}
 		h.Rows = append(h.Rows, row)
 		hits += n
 		entry = ""
