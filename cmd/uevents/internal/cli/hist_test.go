@@ -377,6 +377,16 @@ func TestKernelKeys(t *testing.T) {
 			"{ route: /a, b      , status:        200 } hitcount:          3\n{ route: x, status: 5, status:        500 } hitcount:          2\n",
 			[][]string{{"/a, b", "200"}, {"x, status: 5", "500"}},
 		},
+		{
+			[]histField{fieldOf("u16", "status"), fieldOf("__data_loc char[]", "route")},
+			"{ status:        200, route: /a, route: b      } hitcount:          3\n{ status:        500, route: x       } hitcount:          2\n",
+			[][]string{{"200", "/a, route: b"}, {"500", "x"}},
+		},
+		{ // a text of two lines, whose first one ends in what an entry ends in
+			[]histField{fieldOf("__data_loc char[]", "route"), fieldOf("u16", "status")},
+			"{ route: x, status: y } hitcount:          3\nz      , status:        200 } hitcount:          3\n{ route: x      , status:        500 } hitcount:          2\n",
+			[][]string{{`x, status: y } hitcount:          3\nz`, "200"}, {"x", "500"}},
+		},
 	} {
 		h := &histogram{Event: "user_events:h"}
 		require.NoError(t, h.parse(head+c.text+totals, &histTask{by: c.by}), c.text)
@@ -386,6 +396,27 @@ func TestKernelKeys(t *testing.T) {
 		}
 		assert.Equal(t, c.want, got)
 	}
+}
+
+// TestKernelLevels: levels of one name are one row, and records without a level are in none, as uevents itself counts them.
+func TestKernelLevels(t *testing.T) {
+	const totals = "\nTotals:\n    Hits: 10\n    Entries: 3\n    Dropped: 0\n"
+	h := &histogram{Event: "user_events:h"}
+	require.NoError(t, h.parse("# x\n\n"+`{ level: 18446744073709551608 } hitcount:          3  n:         30
+{ level: 18446744073709551604 } hitcount:          2  n:         20
+{ level:          0 } hitcount:          5  n:         50
+`+totals, &histTask{by: []histField{fieldOf("s32", "level")}, sum: "n"}))
+	assert.Equal(t, []histRow{histRowOf(5, 50, "TRACE"), histRowOf(5, 50, "INFO")}, h.Rows)
+
+	h = &histogram{Event: "user_events:h"}
+	severity := fieldOf("u8", "severity_number")
+	severity.name = "level"
+	require.NoError(t, h.parse("# x\n\n"+`{ severity_number:          0 } hitcount:          3
+{ severity_number:          9 } hitcount:          2
+{ severity_number:         17 } hitcount:          5
+`+totals, &histTask{by: []histField{severity}}))
+	assert.Equal(t, []histRow{histRowOf(2, 0, "INFO"), histRowOf(5, 0, "ERROR")}, h.Rows)
+	assert.EqualValues(t, 3, h.Without)
 }
 
 // TestKernelTask: what the kernel counts, and why not.
