@@ -37,7 +37,8 @@ func newFlightCommand(e *env) *cobra.Command {
 		Long: `Keeps the latest records of the events that match in memory, where new ones replace old
 ones. When a record meets the condition of --trigger, or uevents gets the
 signal USR1, it writes what is there to a file: what all these programs did before. Until
-then it sleeps. The names of the files go to standard output.
+then it sleeps. The names of the files go to standard output. A record that --where, --level
+or another condition excludes neither is kept nor triggers.
 
 ` + patternsHelp + `
 
@@ -100,10 +101,39 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 		o.Decode.Mode = reader.DecodeNone // the records as they are
 	}
 	fo := flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents}
-	if f.trigger != "" {
-		fo.Trigger, err = parseCondition("--trigger", f.trigger)
-	}
+	fo.Trigger, err = f.triggerCondition(o.Where)
 	return fo, kept, rate, err
+}
+
+// triggerCondition returns the condition on records that trigger, nil if there is none: only records that are selected do.
+func (f *flightFlags) triggerCondition(where *reader.Condition) (*reader.Condition, error) {
+	if f.trigger == "" {
+		if len(f.triggerEvents) == 0 {
+			return nil, nil
+		}
+		return where, nil
+	}
+	trigger, err := parseCondition("--trigger", f.trigger)
+	if err != nil || where == nil {
+		return trigger, err
+	}
+	return parseCondition("--trigger", fmt.Sprintf("(%s) and (%s)", trigger, where))
+}
+
+// explainFlight explains the conditions on the records that are kept, and on those that trigger.
+func (e *env) explainFlight(o *flight.Options) error {
+	if o.Trigger == nil {
+		return e.explain(&o.Reader)
+	}
+	if o.Reader.Where != nil {
+		if err := e.explain(&o.Reader); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.out)
+	}
+	trigger := o.TriggerReader()
+	fmt.Fprintln(e.out, "records that trigger:")
+	return e.explain(&trigger)
 }
 
 // onlineCPUs returns how many CPUs have rings, which are more than uevents may use where its affinity is limited.
@@ -133,7 +163,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		return err
 	}
 	if f.explain {
-		return e.explain(&o.Reader)
+		return e.explainFlight(&o)
 	}
 	if err := e.command(&o.Reader, patterns, command); err != nil {
 		return err

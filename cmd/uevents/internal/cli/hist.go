@@ -125,6 +125,11 @@ type histogram struct {
 	Seconds float64   `json:"seconds"`
 	Rows    []histRow `json:"rows"`    // the most frequent first; with --log2 the least first
 	Dropped uint64    `json:"dropped"` // records without a row: the kernel's table was full, or the kernel lost them
+
+	Without  uint64 `json:"without,omitempty"`  // records without a row: they lack a field of By, or with --log2 its number
+	Unsummed uint64 `json:"unsummed,omitempty"` // records in rows that lack the number Sum
+
+	log2 bool
 }
 
 // histRow is the count of one value, or of a combination of two.
@@ -132,6 +137,7 @@ type histRow struct {
 	Keys        []string     `json:"keys"` // printable
 	Hits        uint64       `json:"hits"`
 	Sum         float64      `json:"sum"`
+	Numbers     uint64       `json:"numbers,omitempty"` // records that have the number which Sum adds up
 	Percentiles *percentiles `json:"percentiles,omitempty"`
 
 	sketch sketch
@@ -168,7 +174,7 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 	if s.never(f.condition) {
 		return nil, usageError{fmt.Errorf("no record of %s can meet the condition %s", s.name, f.condition)}
 	}
-	h = &histogram{Event: s.name, By: f.by, Sum: f.sum, Counted: "in-kernel"}
+	h = &histogram{Event: s.name, By: f.by, Sum: f.sum, Counted: "in-kernel", log2: f.log2}
 	reason := "it is in shared memory"
 	if !s.memory {
 		reason, err = h.inKernel(ctx, s.dir, s.dir.Event(s.name), s.formats[0], f)
@@ -241,8 +247,10 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 			cells = append(cells, key)
 		}
 		cells = append(cells, output.Count(r.Hits))
-		if h.Sum != "" {
-			cells = append(cells, amount(h.Sum, r.Sum/float64(max(1, r.Hits))), amount(h.Sum, r.Sum))
+		if h.Sum != "" && r.Numbers == 0 {
+			cells = append(cells, "-", "-")
+		} else if h.Sum != "" {
+			cells = append(cells, amount(h.Sum, r.Sum/float64(r.Numbers)), amount(h.Sum, r.Sum))
 		}
 		if p := r.Percentiles; p != nil {
 			cells = append(cells, amount(h.Sum, p.P50), amount(h.Sum, p.P90), amount(h.Sum, p.P99), amount(h.Sum, p.Max))
@@ -260,6 +268,16 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	}
 	if h.Reason != "" {
 		fmt.Fprintf(e.err, "counted here, not in the kernel: %s\n", text.Printable(h.Reason))
+	}
+	if h.Without > 0 {
+		number := ""
+		if h.log2 {
+			number = "a number in "
+		}
+		e.say("! %s without %s%s: in no row", output.Plural(h.Without, "record"), number, text.Printable(strings.Join(h.By, " or ")))
+	}
+	if h.Unsummed > 0 {
+		e.say("! %s without a number in %s: not in MEAN and TOTAL", output.Plural(h.Unsummed, "record"), text.Printable(h.Sum))
 	}
 	if h.Dropped > 0 {
 		fmt.Fprintf(e.err, "! %s records are in no row: the table was full, or they were lost\n", output.Count(h.Dropped))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"math"
@@ -143,6 +144,26 @@ func TestPrintHistogram(t *testing.T) {
 	assert.Equal(t, "STATUS  HITS  in uevents, 1.0 s\n200        3  ####################\n", out.String())
 	assert.Equal(t, "counted here, not in the kernel: a\\nb\n! 1,234 records are in no row: the table was full, or they were lost\n", errs.String())
 
+	// A mean is of the records that have the number.
+	out.Reset()
+	errs.Reset()
+	h = &histogram{By: []string{"name"}, Sum: "bytes", Counted: "in uevents", Reason: "a", Seconds: 1, Without: 1, Unsummed: 1205, Rows: []histRow{
+		{Keys: []string{"a"}, Hits: 1200, Sum: 30, Numbers: 3}, {Keys: []string{"b"}, Hits: 8},
+	}}
+	require.NoError(t, e.printHistogram(h, 0))
+	assert.Equal(t, `NAME   HITS  MEAN  TOTAL  in uevents, 1.0 s
+a     1,200    10     30  ####################
+b         8     -      -  #
+`, out.String())
+	assert.Equal(t, `counted here, not in the kernel: a
+! 1 record without name: in no row
+! 1,205 records without a number in bytes: not in MEAN and TOTAL
+`, errs.String())
+	b, err := json.Marshal(h)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"event": "", "by": ["name"], "sum": "bytes", "counted": "in uevents", "reason": "a", "seconds": 1, "dropped": 0, "without": 1,
+		"unsummed": 1205, "rows": [{"keys": ["a"], "hits": 1200, "sum": 30, "numbers": 3}, {"keys": ["b"], "hits": 8, "sum": 0}]}`, string(b))
+
 	out.Reset()
 	require.NoError(t, e.printHistogram(&histogram{By: []string{"status"}, Counted: "in-kernel", Seconds: 1}, 20))
 	assert.Equal(t, "STATUS  HITS  in-kernel, 1.0 s\n", out.String())
@@ -153,7 +174,7 @@ func TestManyValues(t *testing.T) {
 	var rows histRows
 	for range 2 {
 		for n := range maxHistRows + 3 {
-			rows.add([]string{strconv.Itoa(n)}, 2, nil)
+			rows.add([]string{strconv.Itoa(n)}, new(2.0), false)
 		}
 	}
 	list := rows.list(&histFlags{})
@@ -168,12 +189,12 @@ func TestLongValues(t *testing.T) {
 	var rows histRows
 	value := strings.Repeat("x", 1<<10)
 	for n := range maxHistRows {
-		rows.add([]string{strconv.Itoa(n) + value}, 1, nil)
+		rows.add([]string{strconv.Itoa(n) + value}, nil, false)
 	}
 	assert.LessOrEqual(t, rows.bytes, maxHistBytes)
 	assert.Greater(t, rows.bytes, maxHistBytes/2)
 	assert.EqualValues(t, maxHistRows-len(rows.rows), rows.dropped)
-	rows.add([]string{"0" + value}, 1, nil)
+	rows.add([]string{"0" + value}, nil, false)
 	assert.EqualValues(t, 2, rows.rows["0"+value].Hits, "values that have a row are counted")
 }
 
@@ -230,7 +251,7 @@ Totals:
 	require.NoError(t, kernel.parse(text, &histTask{by: []histField{fieldOf("u64", "latency_ns")}, log2: true}))
 	var rows histRows
 	for _, v := range []int64{0, 1, 2, 3, 4, 5, 1_000_000, math.MaxInt64, -1, -5} {
-		rows.add([]string{log2Key(v)}, 0, nil)
+		rows.add([]string{log2Key(v)}, nil, false)
 	}
 	for _, h := range []*histogram{kernel, {Rows: rows.list(&histFlags{})}} {
 		assert.NoError(t, h.ranges(&histFlags{by: []string{"latency_ns"}}))
@@ -296,7 +317,7 @@ func TestHistCounter(t *testing.T) {
 		return rows, c
 	}
 	rows, c := count(&histFlags{by: []string{"route"}, sum: "bytes"})
-	assert.Equal(t, []histRow{histRowOf(3, 12.5, "/users")}, rows)
+	assert.Equal(t, []histRow{{Keys: []string{"/users"}, Hits: 3, Sum: 12.5, Numbers: 2}}, rows)
 	assert.Equal(t, []uint64{2, 1}, []uint64{c.without, c.unsummed})
 	rows, _ = count(&histFlags{by: []string{"level"}})
 	assert.Equal(t, []histRow{histRowOf(1, 0, "DEBUG"), histRowOf(3, 0, "INFO"), histRowOf(1, 0, "INFO2")}, rows)
@@ -356,6 +377,16 @@ func TestKernelKeys(t *testing.T) {
 			"{ route: /a, b      , status:        200 } hitcount:          3\n{ route: x, status: 5, status:        500 } hitcount:          2\n",
 			[][]string{{"/a, b", "200"}, {"x, status: 5", "500"}},
 		},
+		{
+			[]histField{fieldOf("u16", "status"), fieldOf("__data_loc char[]", "route")},
+			"{ status:        200, route: /a, route: b      } hitcount:          3\n{ status:        500, route: x       } hitcount:          2\n",
+			[][]string{{"200", "/a, route: b"}, {"500", "x"}},
+		},
+		{ // a text of two lines, whose first one ends in what an entry ends in
+			[]histField{fieldOf("__data_loc char[]", "route"), fieldOf("u16", "status")},
+			"{ route: x, status: y } hitcount:          3\nz      , status:        200 } hitcount:          3\n{ route: x      , status:        500 } hitcount:          2\n",
+			[][]string{{`x, status: y } hitcount:          3\nz`, "200"}, {"x", "500"}},
+		},
 	} {
 		h := &histogram{Event: "user_events:h"}
 		require.NoError(t, h.parse(head+c.text+totals, &histTask{by: c.by}), c.text)
@@ -365,6 +396,27 @@ func TestKernelKeys(t *testing.T) {
 		}
 		assert.Equal(t, c.want, got)
 	}
+}
+
+// TestKernelLevels: levels of one name are one row, and records without a level are in none, as uevents itself counts them.
+func TestKernelLevels(t *testing.T) {
+	const totals = "\nTotals:\n    Hits: 10\n    Entries: 3\n    Dropped: 0\n"
+	h := &histogram{Event: "user_events:h"}
+	require.NoError(t, h.parse("# x\n\n"+`{ level: 18446744073709551608 } hitcount:          3  n:         30
+{ level: 18446744073709551604 } hitcount:          2  n:         20
+{ level:          0 } hitcount:          5  n:         50
+`+totals, &histTask{by: []histField{fieldOf("s32", "level")}, sum: "n"}))
+	assert.Equal(t, []histRow{histRowOf(5, 50, "TRACE"), histRowOf(5, 50, "INFO")}, h.Rows)
+
+	h = &histogram{Event: "user_events:h"}
+	severity := fieldOf("u8", "severity_number")
+	severity.name = "level"
+	require.NoError(t, h.parse("# x\n\n"+`{ severity_number:          0 } hitcount:          3
+{ severity_number:          9 } hitcount:          2
+{ severity_number:         17 } hitcount:          5
+`+totals, &histTask{by: []histField{severity}}))
+	assert.Equal(t, []histRow{histRowOf(2, 0, "INFO"), histRowOf(5, 0, "ERROR")}, h.Rows)
+	assert.EqualValues(t, 3, h.Without)
 }
 
 // TestKernelTask: what the kernel counts, and why not.
@@ -454,6 +506,11 @@ func fieldOf(typ, name string) histField {
 	return histField{tracepoint.MustParse("e " + typ + " " + name).Format().Fields[0], name}
 }
 
+// histRowOf returns a row whose records have all the number that is summed up, if there is a sum.
 func histRowOf(hits uint64, sum float64, keys ...string) histRow {
-	return histRow{Keys: keys, Hits: hits, Sum: sum}
+	row := histRow{Keys: keys, Hits: hits, Sum: sum}
+	if sum != 0 {
+		row.Numbers = hits
+	}
+	return row
 }

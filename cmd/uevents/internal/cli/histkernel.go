@@ -153,7 +153,7 @@ var (
 func (h *histogram) parse(hist string, task *histTask) error {
 	body, totals, ok := cutLast(hist, "\nTotals:\n")
 	t := histTotals.FindStringSubmatch(totals)
-	_, body, header := strings.Cut(body, "\n\n")
+	_, body, header := strings.Cut(body+"\n", "\n\n")
 	if !ok || !header || t == nil {
 		return fmt.Errorf("histogram of %s: the kernel's text is not understood", h.Event)
 	}
@@ -184,6 +184,9 @@ func (h *histogram) parse(hist string, task *histTask) error {
 		if task.signed { // the kernel prints it without sign
 			row.Sum = float64(int64(sum))
 		}
+		if task.sum != "" {
+			row.Numbers = n // the field is in all records
+		}
 		h.Rows = append(h.Rows, row)
 		hits += n
 		entry = ""
@@ -194,30 +197,81 @@ func (h *histogram) parse(hist string, task *histTask) error {
 		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, strings.Join(h.By, ", "))
 	}
 	h.Dropped, _ = strconv.ParseUint(t[3], 10, 64)
+	h.merge(task)
 	return nil
 }
 
-// keys returns the keys of an entry: the value of the first field, and behind its name that of the second.
-func (t *histTask) keys(values string) (keys []string, ok bool) {
-	for i, by := range t.by {
-		value := values
-		if i+1 < len(t.by) {
-			before, after, found := cutLast(values, ", "+t.by[i+1].Name+": ")
-			if !found {
-				return nil, false
-			}
-			value, values = before[:len(before)-1], after
+// merge makes one row of those with the same keys, such as of several levels that are TRACE, and none of records without a level.
+func (h *histogram) merge(task *histTask) {
+	undefined := reader.Severity(0).String()
+	var rows []histRow
+	at := map[string]int{}
+	for _, r := range h.Rows {
+		lacks := false
+		for i, by := range task.by {
+			lacks = lacks || by.name == "level" && by.isNumber() && r.Keys[i] == undefined
 		}
-		keys = append(keys, by.key(strings.TrimSpace(value), t.log2))
+		key := strings.Join(r.Keys, "\n") // which printable texts do not have
+		i, there := at[key]
+		switch {
+		case lacks:
+			h.Without += r.Hits
+		case there:
+			rows[i].Hits += r.Hits
+			rows[i].Sum += r.Sum
+			rows[i].Numbers += r.Numbers
+		default:
+			at[key] = len(rows)
+			rows = append(rows, r)
+		}
+	}
+	h.Rows = append(h.Rows[:0], rows...)
+}
+
+// keys returns the keys of an entry: the value of the first field, and behind its name that of the second. A text can imitate what
+// separates them, and a number cannot.
+func (t *histTask) keys(values string) (keys []string, ok bool) {
+	list := []string{values}
+	if len(t.by) > 1 {
+		sep := ", " + t.by[1].Name + ": "
+		cut := cutLast
+		if t.by[0].isNumber() {
+			cut = strings.Cut
+		}
+		before, after, found := cut(values, sep)
+		if !found {
+			return nil, false
+		}
+		list = []string{before, after}
+	}
+	for i, by := range t.by {
+		key, ok := by.key(strings.TrimSpace(list[i]), t.log2)
+		if !ok {
+			return nil, false
+		}
+		keys = append(keys, key)
 	}
 	return keys, true
 }
 
-// key returns the printable value of a field. The kernel prints numbers without sign.
-func (f *histField) key(printed string, log2 bool) string {
-	n, err := strconv.ParseUint(printed, 10, 64)
-	if err != nil || log2 || f.Type.Location != tracepoint.Fixed {
-		return text.Printable(printed)
+// isNumber reports whether the kernel prints digits: other fields are texts.
+func (f *histField) isNumber() bool { return f.Type.Location == tracepoint.Fixed }
+
+// key returns the printable value of a field, or false if the field is a number and the value none. The kernel prints numbers without
+// sign.
+func (f *histField) key(printed string, log2 bool) (key string, ok bool) {
+	if !f.isNumber() {
+		return text.Printable(printed), true
+	}
+	digits := printed
+	if log2 {
+		if digits, ok = strings.CutPrefix(printed, "~ 2^"); !ok {
+			return "", false
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || log2 {
+		return printed, err == nil
 	}
 	unused := 64 - 8*f.Size
 	number := strconv.FormatUint(n<<unused>>unused, 10)
@@ -226,14 +280,14 @@ func (f *histField) key(printed string, log2 bool) string {
 	}
 	if f.name == "level" {
 		v, _ := strconv.ParseInt(number, 10, 64)
-		return reader.SeverityOf(f.FormatField, v).String()
+		return reader.SeverityOf(f.FormatField, v).String(), true
 	}
-	return number
+	return number, true
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i+1], s[i+len(sep):], true
+		return s[:i], s[i+len(sep):], true
 	}
 	return s, "", false
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -51,16 +50,7 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 	h.Rows = counter.rows.list(f)
 	stats, err := s.Stats()
 	h.Dropped = stats.Total.Lost + counter.rows.dropped
-	if counter.without > 0 {
-		number := ""
-		if f.log2 {
-			number = "number "
-		}
-		h.Reason += fmt.Sprintf("; %d records have no %s%s", counter.without, number, strings.Join(h.By, ", or no "))
-	}
-	if counter.unsummed > 0 {
-		h.Reason += fmt.Sprintf("; %d records have no number %s", counter.unsummed, h.Sum)
-	}
+	h.Without, h.Unsummed = counter.without, counter.unsummed
 	sayMissing(e, f.condition)
 	return errors.Join(err, <-stopped)
 }
@@ -96,7 +86,7 @@ func (c *histCounter) add(ev *reader.Event) error {
 		c.keys = append(c.keys, key)
 	}
 	if c.f.sum == "" {
-		c.rows.add(c.keys, 0, nil)
+		c.rows.add(c.keys, nil, false)
 		return nil
 	}
 	v, _, err := c.value(ev, c.f.sum)
@@ -106,12 +96,10 @@ func (c *histCounter) add(ev *reader.Event) error {
 	n, ok := number(v)
 	if !ok {
 		c.unsummed++
+		c.rows.add(c.keys, nil, false)
+		return nil
 	}
-	of := &n
-	if !ok || !c.f.percentiles {
-		of = nil
-	}
-	c.rows.add(c.keys, n, of)
+	c.rows.add(c.keys, &n, c.f.percentiles)
 	return nil
 }
 
@@ -160,8 +148,8 @@ const (
 	maxHistBuckets = 1 << 20
 )
 
-// add counts a record, and the number that percentiles are of.
-func (r *histRows) add(keys []string, sum float64, of *float64) {
+// add counts a record, and the number that it has to sum up, if any, of which there can be percentiles.
+func (r *histRows) add(keys []string, n *float64, percentiles bool) {
 	key := strings.Join(keys, "\n") // which printable texts do not have
 	row := r.rows[key]
 	switch {
@@ -178,8 +166,12 @@ func (r *histRows) add(keys []string, sum float64, of *float64) {
 		r.bytes += len(key)
 	}
 	row.Hits++
-	row.Sum += sum
-	if of != nil && row.sketch.add(*of, r.buckets < maxHistBuckets) {
+	if n == nil {
+		return
+	}
+	row.Numbers++
+	row.Sum += *n
+	if percentiles && row.sketch.add(*n, r.buckets < maxHistBuckets) {
 		r.buckets++
 	}
 }

@@ -301,7 +301,11 @@ func (r *recorder) notice(n reader.Notice) {
 func (r *recorder) summary(st *reader.Stats) {
 	r.notes.flush()
 	sayMissing(r.e, r.where)
-	r.e.say("%s", countLine(st, output.Count(r.counted.records)+" recorded", r.e.now().Sub(r.began)))
+	done := " recorded"
+	if r.file.failed != nil {
+		done = " read (the file has a part of them)"
+	}
+	r.e.say("%s", countLine(st, output.Count(r.counted.records)+done, r.e.now().Sub(r.began)))
 	if st.Undecodable > 0 {
 		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))
 	}

@@ -126,6 +126,8 @@ func TestRecordDiskFull(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(errs, "no space left on device"), errs)
 		assert.Contains(t, errs, "-> the file has what was recorded before; make room")
 		assert.Contains(t, errs, "\nwrote /dev/full: 0 B, a part of 1 process, ")
+		assert.Contains(t, errs, " read (the file has a part of them)")
+		assert.NotContains(t, errs, " recorded;")
 		assert.True(t, f.closed)
 	}
 	for format, says := range map[string]string{"pb.gz": "-> the profile is incomplete; make room", "perf.data": "-> make room"} {

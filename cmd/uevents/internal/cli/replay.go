@@ -34,10 +34,10 @@ func newReplayCommand(e *env) *cobra.Command {
 		Short: "Show a recording, or write it in another format",
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
 with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
-of perf record), or a pipe, and - means standard input; only what perf record wrote to a
-file must be one. The recording can be from another machine. If the program that recorded
-it was killed, what it had written is shown; replay fails if the last record is cut.
-Records of another day have their date.
+of perf record), or a pipe, and - means standard input; a finished perf.data must be a file,
+since its parts are read at several places. The recording can be from another machine. If
+the program that recorded it was killed, what it had written is shown; replay fails if the
+last record is cut. Records of another day have their date.
 
 ` + conditionHelp + `
 

@@ -23,7 +23,7 @@ func TestReplayPipe(t *testing.T) {
 	}{
 		`{"message":"one","kind":"log"}` + "\n" + `{"message":"two","kind":"log"}` + "\n": {exitOK, "one\ntwo\n", ""},
 		"": {exitOK, "", ""},
-		"PERFILE2\x68\x00\x00\x00\x00\x00\x00\x00": {exitError, "", "perf record wrote it to a file, which a pipe cannot replace"},
+		"PERFILE2\x68\x00\x00\x00\x00\x00\x00\x00": {exitError, "", "a finished perf.data is read at several places, which a pipe does not permit: give the name of the file"},
 	} {
 		for _, path := range []string{filepath.Join(t.TempDir(), "pipe"), "-"} {
 			var out, errs syncbuffer.Buffer

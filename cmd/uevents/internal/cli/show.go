@@ -28,7 +28,7 @@ the description of its records. Programs may have declared a name differently: e
 these events is shown. NAME can be SYSTEM:NAME for an event of another system, such as
 sched:sched_switch.`,
 		Example: `  uevents show myapp_http_request
-  uevents watch myapp_http_request --filter 'status >= 500 && route ~ "/users/*"'`,
+  uevents watch myapp_http_request --where 'status >= 500 and route ~ "/users/*"'`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: e.completeEvents,
 		RunE: func(_ *cobra.Command, args []string) error {

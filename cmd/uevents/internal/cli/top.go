@@ -37,8 +37,10 @@ them. With another --by, and with --pid or a condition, uevents reads the record
 which process wrote each: programs pay for them as for those of watch, and records that come
 faster than they are read are lost, which it reports (--buffer and --strict are for these). For programs that use shared memory both cost the same.
 
-A declared record is counted for its event and for that of its level, if both match. Names
-of containers and pods come from the files of the kubelet, docker, podman and CRI-O.
+A declared record is counted for its event and for that of its level, if both match: twice in
+a row of its program, unlike by watch and record, which decode records. Events and programs
+that have ended keep their rows. Names of containers and pods come from the files of the
+kubelet, docker, podman and CRI-O.
 
 ` + patternsHelp + `
 
@@ -91,7 +93,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	n := notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	reads := f.by != topByEvent || len(o.Processes) > 0 || o.Where != nil
 	o.Notify = func(notice reader.Notice) {
-		if notice.Kind != reader.NoticeLost || reads { // what is not read counts where it found no room, too
+		if notice.Kind != reader.NoticeLost || reads {
 			n.notice(notice)
 		}
 	}
@@ -116,14 +118,18 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		c := newRecordCounter(ctx, r, f.by, f.interval)
 		defer c.end()
 		err = e.count(f, r, &n, c)
-	} else {
+	} else { // nothing is lost: what is not read counts where it found no room, too
 		err = e.count(f, r, &n, newEventCounter(ctx, r, f.interval))
 	}
 	st, statsErr := r.Stats()
 	if err == nil {
 		f.sayEnded(ctx, e)
 	}
-	return errors.Join(err, statsErr, r.Close(), f.lossError(&st))
+	err = errors.Join(err, statsErr, r.Close())
+	if reads {
+		err = errors.Join(err, f.lossError(&st))
+	}
+	return err
 }
 
 // count shows the counts of each interval.
@@ -152,7 +158,7 @@ func (e *env) count(f *topFlags, r live, n *notes, c counter) error {
 			n.flush()
 		}
 		names.add(list, now)
-		if err := e.showHits(f, list, st.Total.Lost); err != nil {
+		if err := e.showHits(f, list, c.lost(&st)); err != nil {
 			return err
 		}
 	}

@@ -60,6 +60,41 @@ myapp_a   2,000    4,005
 	})
 }
 
+// TestTopEnded: the counts of events stay when their last program ends, and go on with the next one. Records that found no room are
+// counted, and not lost.
+func TestTopEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		f.more = nil
+		after := func(d time.Duration, list ...reader.EventStats) {
+			time.AfterFunc(d, func() { //nolint:forbidigo // in a synctest bubble
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.stats.Events = list
+			})
+		}
+		f.stats.Events = []reader.EventStats{{Name: "user_events:a", Matched: 7, Lost: 3}, {Name: "user_events:b"}}
+		f.stats.Total.Lost = 3
+		after(1500 * time.Millisecond)
+		after(2500*time.Millisecond, reader.EventStats{Name: "user_events:a", Matched: 2})
+		code, out, errs := f.run(t, "top", "--interval", "1s", "--duration", "3100ms", "--strict")
+		assert.Equal(t, 0, code, errs)
+		assert.Equal(t, `EVENT  RATE/S  RECORDS
+a           7        7
+b           0        0
+2 events, 7 records a second, 7 in total
+EVENT  RATE/S  RECORDS
+a           0        7
+b           0        0
+2 events, 0 records a second, 7 in total
+EVENT  RATE/S  RECORDS
+a           2        9
+b           0        0
+2 events, 2 records a second, 9 in total
+`, out)
+	})
+}
+
 // eventHits returns the count of an event.
 func eventHits(event string, rate float64, total uint64) hits {
 	return hits{topRow: topRow{Event: event}, Rate: rate, Total: total}

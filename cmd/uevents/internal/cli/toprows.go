@@ -73,6 +73,8 @@ type counter interface {
 	wait() (bool, error)
 	// counts returns a copy of the counts so far.
 	counts(st *reader.Stats) counts
+	// lost returns how many records are in no count.
+	lost(st *reader.Stats) uint64
 }
 
 // eventCounter counts the records of events, which the kernel or the programs count themselves.
@@ -80,11 +82,13 @@ type eventCounter struct {
 	ctx    context.Context
 	live   live
 	ticker *time.Ticker
+	latest counts // of the events that programs have
+	ended  counts // of events before their last program ended: they begin again at 0 with the next one
 }
 
 func newEventCounter(ctx context.Context, r live, interval time.Duration) *eventCounter {
 	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices without waiting
-	return &eventCounter{ctx, r, time.NewTicker(interval)}
+	return &eventCounter{ctx: ctx, live: r, ticker: time.NewTicker(interval), ended: counts{}}
 }
 
 func (c *eventCounter) wait() (bool, error) {
@@ -100,12 +104,24 @@ func (c *eventCounter) wait() (bool, error) {
 }
 
 func (c *eventCounter) counts(st *reader.Stats) counts {
-	all := counts{}
+	latest := counts{}
 	for _, s := range st.Events {
-		all[topRow{Event: s.Name}] += s.Matched
+		latest[topRow{Event: s.Name}] += s.Matched
+	}
+	for row, n := range c.latest {
+		if now, there := latest[row]; there && now < n || !there && len(c.ended) < maxTopRows {
+			c.ended[row] += n
+		}
+	}
+	c.latest = latest
+	all := maps.Clone(c.ended)
+	for row, n := range latest {
+		all[row] += n
 	}
 	return all
 }
+
+func (*eventCounter) lost(*reader.Stats) uint64 { return 0 }
 
 // recordCounter reads records to count them. The kernel could count by process itself, in histograms: by thread, in a trace instance
 // for which it takes root, and for events that are there at the start.
@@ -154,7 +170,7 @@ func (c *recordCounter) wait() (bool, error) {
 	}
 }
 
-// maxTopRows is how many rows are kept that have no records in an interval, such as those of processes that have ended.
+// maxTopRows is how many rows are kept that have no records in an interval, such as those of events and processes that have ended.
 const maxTopRows = 10_000
 
 func (c *recordCounter) counts(*reader.Stats) counts {
@@ -165,6 +181,8 @@ func (c *recordCounter) counts(*reader.Stats) counts {
 	c.before = all
 	return all
 }
+
+func (*recordCounter) lost(st *reader.Stats) uint64 { return st.Total.Lost }
 
 // workloadNames are the names of the containers and pods in rows.
 type workloadNames struct {

@@ -58,7 +58,13 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 		}
 		units = append(units, c)
 	}
-	list = appendAny(list, units)
+	switch len(units) {
+	case 0:
+	case 1:
+		list = units
+	default:
+		list = []string{"(" + strings.Join(units, " or ") + ")"}
+	}
 	if len(f.containers)+len(f.pods) == 0 {
 		return list, nil
 	}
@@ -67,7 +73,7 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	list = appendAny(list, idIs("pod_uid", pods))
+	list = appendIn(list, "pod_uid", pods)
 	if len(pods) > 0 {
 		s = s.OfPods(pods)
 	}
@@ -75,7 +81,7 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendAny(list, idIs("container_id", containers)), nil
+	return appendIn(list, "container_id", containers), nil
 }
 
 // unitName matches names of units and patterns for them, which need no escapes in a condition.
@@ -98,23 +104,15 @@ func unitCondition(name string) (string, error) {
 	return "", fmt.Errorf("--unit %q is neither the name of a systemd unit that can have processes nor a pattern", name)
 }
 
-// idIs returns conditions of which one holds if the name has one of the values, which are ids.
-func idIs(name string, values []string) (list []string) {
-	for _, v := range values {
-		list = append(list, fmt.Sprintf(`%s == "%s"`, name, v))
-	}
-	return list
-}
-
-// appendAny appends the condition that any of the alternatives holds.
-func appendAny(list, alternatives []string) []string {
-	switch len(alternatives) {
+// appendIn appends the condition that the name has one of the ids. A condition has room for 900 of containers.
+func appendIn(list []string, name string, ids []string) []string {
+	switch len(ids) {
 	case 0:
 		return list
 	case 1:
-		return append(list, alternatives[0])
+		return append(list, fmt.Sprintf("%s == %q", name, ids[0]))
 	}
-	return append(list, "("+strings.Join(alternatives, " or ")+")")
+	return append(list, fmt.Sprintf(`%s in ("%s")`, name, strings.Join(ids, `", "`)))
 }
 
 // resolve returns the ids of names, each once.

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
 )
 
 // containerID returns the id of a container, that begins with the digits.
@@ -65,11 +67,11 @@ func TestWorkloadConditions(t *testing.T) {
 		{workloadFlags{units: []string{"user-1000.slice", "worker@[0-9].*"}}, []string{`(unit == "user-1000.slice" or unit ~ "worker@[0-9].*")`}},
 		{workloadFlags{units: []string{`a\x2db`, `a\x2d?`}}, []string{`(unit == "a\x2db.service" or unit ~ "a\\x2d?")`}},
 		{workloadFlags{containers: []string{"db"}}, []string{id("b1")}},
-		{workloadFlags{containers: []string{"b1", "db", "shop-*"}}, []string{"(" + id("a1") + " or " + id("a2") + " or " + id("b1") + ")"}},
+		{workloadFlags{containers: []string{"b1", "db", "shop-*"}}, []string{fmt.Sprintf("container_id in (%q, %q, %q)", containerID("a1"), containerID("a2"), containerID("b1"))}},
 		{workloadFlags{containers: []string{containerID("ff")}}, []string{id("ff")}},
 		{workloadFlags{pods: []string{"test/web-0"}}, []string{fmt.Sprintf("pod_uid == %q", uid1)}},
 		{workloadFlags{pods: []string{podUID}}, []string{fmt.Sprintf("pod_uid == %q", podUID)}},
-		{workloadFlags{pods: []string{"web-*"}, units: []string{"x"}}, []string{`unit == "x.service"`, fmt.Sprintf("(pod_uid == %q or pod_uid == %q)", uid0, uid1)}},
+		{workloadFlags{pods: []string{"web-*"}, units: []string{"x"}}, []string{`unit == "x.service"`, fmt.Sprintf("pod_uid in (%q, %q)", uid0, uid1)}},
 		{workloadFlags{pods: []string{"default/web-0"}, containers: []string{"app"}}, []string{fmt.Sprintf("pod_uid == %q", uid0), id("d0")}},
 	} {
 		c.f.root = root
@@ -77,6 +79,24 @@ func TestWorkloadConditions(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, list)
 	}
+}
+
+// TestManyContainers: a pattern may match as many containers as a large machine runs.
+func TestManyContainers(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "var/log/containers")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	for n := range 900 {
+		require.NoError(t, os.Symlink("x", filepath.Join(dir, fmt.Sprintf("p%d_default_c-%064x.log", n, n))))
+	}
+	f := conditionFlags{workloads: workloadFlags{containers: []string{"*"}, root: root}, level: "warn"}
+	c, err := f.condition()
+	require.NoError(t, err)
+	of := func(n int) *reader.Event {
+		return &reader.Event{Kind: reader.KindLog, Severity: reader.SeverityError, Process: &reader.Process{ContainerID: fmt.Sprintf("%064x", n)}}
+	}
+	assert.True(t, c.Match(of(899)))
+	assert.False(t, c.Match(of(900)))
 }
 
 // TestWorkloadErrors: errors say what to do.

@@ -75,7 +75,7 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 		r.stop = func() {}
 		return r, nil
 	}
-	trigger := o.trigger()
+	trigger := o.TriggerReader()
 	trigger.Notify = r.triggerNotice
 	if r.trigger, err = reader.Open(dir, &trigger); err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
@@ -93,8 +93,8 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// trigger returns the options of the reader that waits for the trigger.
-func (o *Options) trigger() reader.Options {
+// TriggerReader returns the options of the reader that waits for the trigger.
+func (o *Options) TriggerReader() reader.Options {
 	trigger := reader.Options{
 		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Where: o.Trigger, Cgroup: o.Reader.Cgroup,
 		Processes: o.Reader.Processes, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,

@@ -83,9 +83,9 @@ func TestTriggerOptions(t *testing.T) {
 		Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
 		BufferSize: triggerRing, Where: o.Trigger,
 	}
-	assert.Equal(t, want, o.trigger())
+	assert.Equal(t, want, o.TriggerReader())
 	o.TriggerEvents, want.Events = []string{"b"}, []string{"b"}
-	assert.Equal(t, want, o.trigger())
+	assert.Equal(t, want, o.TriggerReader())
 }
 
 // condition parses a condition that is right.

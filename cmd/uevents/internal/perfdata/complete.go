@@ -21,6 +21,13 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.closed = true
+	if len(w.early) > 0 { // there is no record whose clock could be meant: any clock suits
+		at := uint64(w.early[0].at.UnixNano())
+		w.setClock(at, at)
+		if err := w.writeEarly(); err != nil {
+			return err
+		}
+	}
 	f, ok := w.to.(file)
 	if !ok || len(w.ordered) == 0 {
 		return w.Flush()

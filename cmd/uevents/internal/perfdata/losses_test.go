@@ -13,13 +13,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// loss is what Reader.Lost is called with.
-type loss struct {
-	name string
-	n    uint64
-	at   time.Time
-}
-
 // lossesOf reads all of a file.
 func lossesOf(t *testing.T, file *os.File) (losses []loss) {
 	t.Helper()
@@ -39,18 +32,18 @@ func lossesOf(t *testing.T, file *os.File) (losses []loss) {
 	}
 }
 
-// TestLost: lost records are in the file, but not those of an event that it does not have.
+// TestLost: lost records are in the file, also those of an event without records.
 func TestLost(t *testing.T) {
 	w, file := newWriter(t)
 	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
 	require.NoError(t, w.Lost("user_events:a", 1204, wall.Add(5)))
-	require.NoError(t, w.Lost("user_events:b", 1, wall))
+	require.NoError(t, w.Lost("user_events:b", 3, wall.Add(7)))
 	require.NoError(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
 	assert.Error(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
 	assert.Error(t, w.Lost("user_events:a", 1, wall))
-	assert.Equal(t, []loss{{"user_events:a", 1204, wall.Add(5)}}, lossesOf(t, file))
+	assert.Equal(t, []loss{{"user_events:a", 1204, wall.Add(5)}, {"user_events:b", 3, wall.Add(7)}}, lossesOf(t, file))
 
 	r := openFile(t, file, nil)
 	r.Lost = func(string, uint64, time.Time) error { return assert.AnError }
@@ -61,6 +54,52 @@ func TestLost(t *testing.T) {
 	require.NoError(t, r.Next(&ev))
 	require.NoError(t, r.Next(&ev))
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+// TestLostWithoutRecords: whatever events lose records, and whether they have others, the losses of the file add up to all of them: in a
+// finished file, in a stream, and in the file of a program that was killed.
+func TestLostWithoutRecords(t *testing.T) {
+	format := func(_, name string) (string, error) {
+		if name == "memory" {
+			return "", errors.New("it is in shared memory")
+		}
+		return formatOf(name, 1500+len(name), "status"), nil
+	}
+	want := []loss{
+		{"user_events:early", 3, wall.Add(-2)}, {"user_events:a", 5, wall.Add(2)}, {"user_events:burst_error", 7, wall.Add(3)},
+		{"user_events:memory", 11, wall.Add(4)}, {"", 13, wall.Add(5)},
+	}
+	write := func(w *Writer, records bool) {
+		require.NoError(t, w.Lost("user_events:early", 2, wall.Add(-2)))
+		require.NoError(t, w.Lost("user_events:early", 1, wall.Add(-1)))
+		if records {
+			require.NoError(t, w.Write(eventAt(0, "a", rawOf(1501, 1, ""))))
+		}
+		for _, l := range want[1:] {
+			require.NoError(t, w.Lost(l.name, l.n, l.at))
+		}
+	}
+	for _, records := range []bool{true, false} {
+		finished := create(t)
+		w, err := NewWriter(finished, Options{Format: format})
+		require.NoError(t, err)
+		write(w, records)
+		require.NoError(t, w.Close())
+		assert.Equal(t, want, lossesOf(t, finished))
+
+		piped := create(t)
+		w, err = NewWriter(struct{ io.Writer }{piped}, Options{Format: format})
+		require.NoError(t, err)
+		write(w, records)
+		require.NoError(t, w.Close())
+		assert.Equal(t, want, lossesOf(t, piped))
+	}
+	killed := create(t)
+	w, err := NewWriter(killed, Options{Format: format})
+	require.NoError(t, err)
+	write(w, true)
+	require.NoError(t, w.Flush())
+	assert.Equal(t, want, lossesOf(t, killed))
 }
 
 // TestLostSamples: what perf record adds at the end counts the records again that the kernel has counted before.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
-
-	"github.com/userevents/userevents-go/reader"
 )
 
 // feature is what the file says about the machine or the recording.
@@ -50,9 +48,9 @@ func appendString(b []byte, s string) []byte {
 }
 
 // setClock says which time of day the records' clock shows: that of the first record.
-func (w *Writer) setClock(ev *reader.Event) {
+func (w *Writer) setClock(clock, wall uint64) {
 	const version = 1
-	w.clock, w.wall, w.timed = ev.Monotonic, uint64(ev.Time.UnixNano()), true
+	w.clock, w.wall, w.timed = clock, wall, true
 	b := order.AppendUint32(nil, version)
 	b = order.AppendUint32(b, clockMonotonic)
 	b = order.AppendUint64(b, w.wall)

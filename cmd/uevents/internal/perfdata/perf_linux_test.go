@@ -99,3 +99,30 @@ func TestPerf(t *testing.T) {
 	assert.Equal(t, strings.Join(strings.SplitAfter(want.String(), "\n")[:len(events)-1], ""), out)
 	assert.Contains(t, errs, "unexpected end of event stream")
 }
+
+// TestPerfLost: perf reads a file with losses of events that have no records, one of which it has no fields of.
+func TestPerfLost(t *testing.T) {
+	kerneltest.RequireTool(t, "perf")
+	for _, finished := range []bool{true, false} {
+		file := create(t)
+		w, err := NewWriter(file, Options{Format: func(_, name string) (string, error) {
+			if name == "memory" {
+				return "", os.ErrNotExist
+			}
+			return formatOf(name, 1500+len(name), "status"), nil
+		}})
+		require.NoError(t, err)
+		require.NoError(t, w.Write(eventAt(0, "a", rawOf(1501, 1, "hello"))))
+		for _, name := range []string{"user_events:burst", "user_events:memory", ""} {
+			require.NoError(t, w.Lost(name, 7, wall.Add(1)))
+		}
+		if finished {
+			require.NoError(t, w.Close())
+		}
+		require.NoError(t, w.Flush())
+		out, _ := perf(t, file.Name(), "script", "-F", "event,trace")
+		assert.Equal(t, "user_events:a: status=1 msg=hello\n", strings.TrimLeft(out, " "))
+		out, _ = perf(t, file.Name(), "report", "--stdio", "--stats")
+		assert.Regexp(t, `LOST events: +3\b`, out)
+	}
+}

@@ -62,7 +62,7 @@ type layout struct {
 	decoder     *reader.Decoder // nil for events that are not tracepoints
 }
 
-// Open begins to read a file, or a stream as a Writer and perf record -o - write it. A file of perf record has parts at several places,
+// Open begins to read a file, or a stream as a Writer and perf record -o - write it. A finished file has parts at several places,
 // for which in must have the methods of [os.File]. While Next reads, it adds the mappings of processes to the table of symbols, which
 // may be nil. The file must stay open while the Reader is in use.
 func Open(in io.Reader, table *symbols.Table) (*Reader, error) {

@@ -143,23 +143,21 @@ func TestNoFile(t *testing.T) {
 		return c
 	}
 	for name, b := range map[string][]byte{
-		"the header":           good[:10],
-		"104 bytes at 0":       good[:50],
-		"does not begin":       change(0, []byte("PERFILE3")...),
-		"another byte order":   change(0, []byte(otherMagic)...),
-		"of 17 bytes":          change(8, 17, 0),
-		"perf record did not":  change(48, make([]byte, 8)...),
-		"the name of the file": nil,
-		"at":                   good[:len(good)-40],
+		"the header":          good[:10],
+		"104 bytes at 0":      good[:50],
+		"does not begin":      change(0, []byte("PERFILE3")...),
+		"another byte order":  change(0, []byte(otherMagic)...),
+		"of 17 bytes":         change(8, 17, 0),
+		"perf record did not": change(48, make([]byte, 8)...),
+		"at":                  good[:len(good)-40],
 	} {
-		var in io.Reader = bytes.NewReader(b)
-		if b == nil { // from a pipe
-			in = bufio.NewReader(bytes.NewReader(good))
-		}
-		_, err := Open(in, nil)
+		_, err := Open(bytes.NewReader(b), nil)
 		assert.ErrorIs(t, err, errFormat, name)
 		assert.ErrorContains(t, err, name)
 	}
+	_, err = Open(bufio.NewReader(bytes.NewReader(good)), nil) // from a pipe
+	assert.NotErrorIs(t, err, errFormat, "nothing is wrong with the recording")
+	assert.ErrorContains(t, err, "give the name of the file")
 }
 
 // TestNoRecords: a recording without records is read, and one of a program that was killed before.

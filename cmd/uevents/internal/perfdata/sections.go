@@ -1,8 +1,11 @@
 package perfdata
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
-// section is a part of a file that perf record wrote.
+// section is a part of a file that a Writer or perf record finished.
 type section struct{ offset, size uint64 }
 
 func sectionAt(b []byte) section { return section{order.Uint64(b), order.Uint64(b[8:])} }
@@ -20,7 +23,7 @@ const maxSection = 256 << 20
 func (r *Reader) openSections(in io.Reader) error {
 	file, ok := in.(sectionFile)
 	if !ok {
-		return malformed("perf record wrote it to a file, which a pipe cannot replace: give the name of the file")
+		return errors.New("a finished perf.data is read at several places, which a pipe does not permit: give the name of the file")
 	}
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
@@ -57,6 +56,7 @@ type Writer struct {
 
 	clock, wall uint64 // one moment on the two clocks
 	timed       bool   // they are set
+	early       []loss // lost before that
 	sinceRound  int
 	err         error
 	closed      bool
@@ -119,7 +119,10 @@ func (w *Writer) Write(ev *reader.Event) error {
 		w.recent, w.decoder = e, ev.Decoder
 	}
 	if !w.timed {
-		w.setClock(ev)
+		w.setClock(ev.Monotonic, uint64(ev.Time.UnixNano()))
+		if err := w.writeEarly(); err != nil {
+			return err
+		}
 	}
 	tid := threadOf(ev)
 	w.task(ev, tid)
@@ -156,24 +159,6 @@ func (w *Writer) u64(v ...uint64) {
 }
 
 var zeros [8]byte
-
-// Lost adds the number of records of an event, named SYSTEM:NAME, that the kernel lost.
-func (w *Writer) Lost(name string, n uint64, at time.Time) error {
-	if w.closed {
-		return errClosed
-	}
-	for _, e := range w.ordered {
-		if e.key.system+":"+e.key.name == name && w.timed {
-			t := uint64(at.UnixNano()) - w.wall + w.clock
-			end := w.begin(typeLost, 0)
-			w.u64(e.id, n)
-			w.trailer(0, 0, t, 0, e.id)
-			end()
-			return w.flushIfFull()
-		}
-	}
-	return nil // perf cannot count them: the file does not have the event, or no time
-}
 
 // trailer ends a record that is not a sample: its task, time, CPU and event.
 func (w *Writer) trailer(pid, tid int32, time uint64, cpu int, id uint64) {

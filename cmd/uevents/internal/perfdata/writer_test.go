@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,31 +81,22 @@ func TestEvents(t *testing.T) {
 		return f.format(system, name)
 	}})
 	require.NoError(t, err)
-	require.NoError(t, w.Lost("user_events:a", 1, wall), "there is no time yet")
 	for i := range 4 {
 		require.NoError(t, w.Write(eventAt(uint64(i), []string{"a", "b"}[i%2], rawOf(1500+i%2, 1, ""))))
 		require.NoError(t, w.Flush())
 	}
 	assert.ErrorIs(t, w.Write(eventAt(0, "gone", rawOf(1502, 1, ""))), gone)
-	require.NoError(t, w.Lost("user_events:b", 1, wall.Add(3)))
 	require.NoError(t, w.Close())
 	assert.Equal(t, []string{"user_events:a", "user_events:b"}, f.asked)
 	assert.Equal(t, 1, bytes.Count(b.Bytes(), []byte("tracing0.6")))
 	r, err := Open(&b, nil)
 	require.NoError(t, err)
-	lost := 0
-	r.Lost = func(name string, n uint64, at time.Time) error {
-		lost++
-		assert.Equal(t, "user_events:b", name)
-		return nil
-	}
 	var ev reader.Event
 	for i := range 4 {
 		require.NoError(t, r.Next(&ev))
 		assert.Equal(t, []string{"a", "b"}[i%2], ev.Name)
 	}
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
-	assert.Equal(t, 1, lost)
 }
 
 // TestWriteErrors: what cannot be written is refused, and the file stays as it should be.

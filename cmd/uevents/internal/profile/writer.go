@@ -151,7 +151,7 @@ func (w *Writer) sample(ev *reader.Event) *profile.Sample {
 		s.Location = []*profile.Location{w.location(&symbols.Frame{Func: "[other stacks]"})}
 	default:
 		s.Location = w.stack(ev)
-		s.Label = map[string][]string{"event": {ev.System + ":" + ev.Name}}
+		s.Label = map[string][]string{"event": {text.Printable(ev.System + ":" + ev.Name)}}
 		s.NumLabel = map[string][]int64{"pid": {int64(ev.PID)}}
 		if comm != "" {
 			s.Label["process"] = []string{text.Printable(comm)}
@@ -255,7 +255,7 @@ func (w *Writer) Close() error {
 		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records have no trace_id and span_id: these are of %d spans at most", w.unnamed, maxSpans))
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.lost)) {
-		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records of %s were lost", w.lost[name], name))
+		w.profile.Comments = append(w.profile.Comments, fmt.Sprintf("%d records of %s were lost", w.lost[name], text.Printable(name)))
 	}
 	if err := w.profile.Write(w.out); err != nil {
 		return fmt.Errorf("writing the profile: %w", err)

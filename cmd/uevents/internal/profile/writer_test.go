@@ -105,6 +105,19 @@ func TestCounts(t *testing.T) {
 	assert.Len(t, p.Sample, 3, "the same stacks are one sample")
 }
 
+// TestHostileNames: names of events, which programs choose, have no escape sequences.
+func TestHostileNames(t *testing.T) {
+	var b bytes.Buffer
+	w := NewWriter(&b, Options{})
+	require.NoError(t, w.Write(&reader.Event{System: "user_events", Name: "a\x1b[2J"}))
+	require.NoError(t, w.Lost("user_events:a\x1b[2J", 3, time.Time{}))
+	require.NoError(t, w.Close())
+	p, err := profile.Parse(&b)
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]string{"event": {`user_events:a\x1b[2J`}}, p.Sample[0].Label)
+	assert.Equal(t, []string{`3 records of user_events:a\x1b[2J were lost`}, p.Comments)
+}
+
 // TestProgram: pprof names a profile after its first mapping, which is the program of the first event, and not the library
 // that its innermost frame is in.
 func TestProgram(t *testing.T) {

@@ -16,23 +16,34 @@ const (
 
 // open opens the directory of a runtime. Links in it cannot lead out of it. It is nil if there is none.
 func open(dir string) (*os.Root, error) {
-	r, err := os.OpenRoot(dir)
+	st, err := os.Stat(dir)
+	if err == nil && !st.IsDir() { // OpenRoot would wait for the writer of a pipe
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
+	var r *os.Root
+	if err == nil {
+		r, err = os.OpenRoot(dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return r, err
 }
 
-// entries lists the first entries of a directory.
-func entries(r *os.Root) ([]fs.DirEntry, error) {
+// entries lists the first entries of a directory, and notes if there are more.
+func (s *Snapshot) entries(r *os.Root) ([]fs.DirEntry, error) {
 	d, err := r.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	list, err := d.ReadDir(maxEntries)
+	list, err := d.ReadDir(maxEntries + 1)
 	if errors.Is(err, io.EOF) {
 		return nil, nil // it is empty
+	}
+	if len(list) > maxEntries {
+		s.failed(fmt.Errorf("only the first %d entries of %s", maxEntries, r.Name()))
+		list = list[:maxEntries]
 	}
 	return list, err
 }

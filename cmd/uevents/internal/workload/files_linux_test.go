@@ -22,3 +22,15 @@ func TestPipe(t *testing.T) {
 	_, err := s.ResolveContainer("piped")
 	assert.ErrorContains(t, err, "no regular file")
 }
+
+// TestPipeForDirectory: nor is one in the place of a directory.
+func TestPipeForDirectory(t *testing.T) {
+	m := newMachine(t)
+	m.docker("/var/lib/docker", id("a1"), "web")
+	m.file("var/log/x", "")
+	require.NoError(t, syscall.Mkfifo(filepath.Join(m.root, "var/log/pods"), 0o600))
+	s := Read(m.root)
+	assert.Len(t, s.Containers, 1)
+	_, err := s.ResolvePod("web")
+	assert.ErrorIs(t, err, syscall.ENOTDIR)
+}

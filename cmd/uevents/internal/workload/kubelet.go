@@ -35,7 +35,7 @@ func (s *Snapshot) list(dir string, f func(name string, target func() string)) {
 		return
 	}
 	defer r.Close()
-	names, err := entries(r)
+	names, err := s.entries(r)
 	s.failed(err)
 	for _, e := range names {
 		f(e.Name(), func() string {

@@ -56,7 +56,7 @@ func (s *Snapshot) readDocker(dir string) (bool, error) {
 		return false, err
 	}
 	defer r.Close()
-	list, err := entries(r)
+	list, err := s.entries(r)
 	if err != nil {
 		return false, err
 	}

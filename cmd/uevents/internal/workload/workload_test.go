@@ -374,3 +374,28 @@ func FuzzNames(f *testing.F) {
 		require.True(t, s.Containers[0].PodUID == "" || cgroup.IsPodUID(s.Containers[0].PodUID))
 	})
 }
+
+// TestManyEntries: what a name is not looked for in is said.
+func TestManyEntries(t *testing.T) {
+	m := newMachine(t)
+	dir := filepath.Join(m.root, "var/log/containers")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	fill := func(from, to int) error {
+		for n := from; n < to; n++ {
+			if err := os.Symlink("x", filepath.Join(dir, fmt.Sprintf("p%d_default_c-%064x.log", n, n))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	require.NoError(t, fill(0, maxEntries))
+	s := Read(m.root)
+	assert.Len(t, s.Containers, maxEntries)
+	_, err := s.ResolveContainer("nosuch")
+	assert.NotContains(t, err.Error(), "only")
+	require.NoError(t, fill(maxEntries, maxEntries+1))
+	s = Read(m.root)
+	assert.Len(t, s.Containers, maxEntries)
+	_, err = s.ResolveContainer("nosuch")
+	assert.ErrorContains(t, err, "only the first 10000 entries of "+dir)
+}
