@@ -145,12 +145,18 @@ func parseCondition(flag, text string) (*reader.Condition, error) {
 	return nil, usageError{fmt.Errorf("%s: %s\n  %s\n  %*s", flag, wrong.Problem, line, len(before)+1, "^")}
 }
 
-// sayMissing says which names of a condition no record had.
-func sayMissing(e *env, c *reader.Condition) {
-	if c == nil {
-		return
+// missingName is a name of a condition that no record had, and what to say of it.
+type missingName struct{ name, text string }
+
+// missingText returns the names of a condition that records were asked for, and that none had, each once.
+func missingText(c *reader.Condition) (list []missingName) {
+	for _, name := range c.Missing() {
+		if m := (missingName{name, "no record has " + name + ", which the condition names"}); !slices.Contains(list, m) {
+			list = append(list, m)
+		}
 	}
-	if names := c.Missing(); len(names) > 0 {
-		e.say("! no record has %s, which the condition names", strings.Join(names, ", "))
-	}
+	return list
 }
+
+// sayMissing says which names of a condition no record had.
+func sayMissing(e *env, c *reader.Condition) { (&missingNames{e: e, where: c}).say() }

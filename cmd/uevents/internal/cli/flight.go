@@ -165,6 +165,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}
+	p.names = [2]missingNames{{e: e, where: o.Reader.Where, flags: &f.conditionFlags}, {e: e, where: o.Trigger}}
 	o.Reader.Notify = p.notice
 	if p.recorder, err = flight.Arm(dir, o); err != nil {
 		return hintForOpen(err)

@@ -28,6 +28,7 @@ type pilot struct {
 	recording recordingOptions
 	limiter   *flight.Limiter
 	signals   <-chan os.Signal
+	names     [2]missingNames // of the condition on what is kept, and of the trigger
 
 	mu    sync.Mutex
 	notes notes // guarded by mu: the goroutine of the trigger reports, too
@@ -148,7 +149,18 @@ func (p *pilot) caused(ctx context.Context, cause flight.Cause) error {
 		p.hold(cause)
 		return nil
 	}
-	return p.dump(ctx, cause)
+	err := p.dump(ctx, cause)
+	if cause.Event == "" {
+		p.sayMissing() // it may be why there was no trigger
+	}
+	return err
+}
+
+// sayMissing says which names of the conditions no record has.
+func (p *pilot) sayMissing() {
+	for i := range p.names {
+		p.names[i].say()
+	}
 }
 
 // last writes a file if the command has failed, or if one of its last records is a trigger.
@@ -276,6 +288,7 @@ func (p *pilot) summary() error {
 	if err != nil {
 		return err
 	}
+	p.sayMissing()
 	p.e.say("%s", p.summaryLine(&kept, &trigger))
 	return nil
 }

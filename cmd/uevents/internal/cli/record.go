@@ -14,6 +14,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -134,7 +135,8 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return err
 	}
 	ro.live, ro.dir = true, dir
-	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, where: o.Where, began: e.now()}
+	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
+	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
 	if r.live, err = e.open(dir, o); err != nil {
 		return hintForOpen(err)
@@ -149,7 +151,7 @@ type recorder struct {
 	live  live
 	file  *recording
 	notes notes
-	where *reader.Condition
+	names missingNames
 	began time.Time
 
 	counted contents
@@ -268,6 +270,9 @@ func (r *recorder) tick(p *progress) error {
 		return err
 	}
 	p.clear()
+	for _, line := range r.names.tick(r.e.now()) {
+		r.notes.add("%s", text.Printable(line))
+	}
 	r.notes.flush()
 	if !p.shown() {
 		return nil
@@ -300,7 +305,7 @@ func (r *recorder) notice(n reader.Notice) {
 // summary reports recorded and missing records, and the usage of the file.
 func (r *recorder) summary(st *reader.Stats) {
 	r.notes.flush()
-	sayMissing(r.e, r.where)
+	r.names.say()
 	r.e.say("%s", countLine(st, output.Count(r.counted.records)+" recorded", r.e.now().Sub(r.began)))
 	if st.Undecodable > 0 {
 		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))

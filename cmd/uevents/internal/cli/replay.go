@@ -82,6 +82,7 @@ type replayer struct {
 	out   *bufio.Writer
 	file  *recording // nil if records are shown
 	where *reader.Condition
+	names missingNames
 	grep  *grep
 	limit uint64
 
@@ -101,6 +102,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if r.where, err = f.condition(pidCondition(f.pids)...); err != nil {
 		return err
 	}
+	r.names = missingNames{e: e, where: r.where, flags: &f.conditionFlags, fields: []string{}}
 	if r.grep, err = f.newGrep(e); err != nil {
 		return err
 	}
@@ -231,10 +233,10 @@ func (r *replayer) close() error {
 	if r.file == nil {
 		err = errors.Join(err, r.out.Flush())
 		r.e.sayUnseen(r.unseen, r.counted.records)
-		sayMissing(r.e, r.where)
+		r.names.say()
 		return err
 	}
-	sayMissing(r.e, r.where)
+	r.names.say()
 	if r.file.format.stack && r.stacks == 0 {
 		r.e.say("! no record has a stack: the recording was made without --stack (perf record: -g)")
 	}
