@@ -69,11 +69,17 @@ func (p *pilot) armed(o *flight.Options) error {
 	if len(kept.Events) == 0 && len(p.command) == 0 {
 		fmt.Fprintf(p.e.err, "no event matches yet (%ssee uevents list)\n", p.e.didYouMean(o.Reader.Events))
 	}
+	if len(kept.Events) > 0 && len(p.command) == 0 {
+		p.e.sayUnmatched(o.Reader.Events, namesOf(kept.Events), !o.Reader.NoFollow)
+	}
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
 	var waits []string
 	if o.Trigger != nil || len(o.TriggerEvents) > 0 {
+		if len(trigger.Events) > 0 {
+			p.e.sayUnmatched(o.TriggerEvents, namesOf(trigger.Events), !o.Reader.NoFollow)
+		}
 		var names []string
 		for _, s := range trigger.Events {
 			names = append(names, text.Printable(shortName(s.Name)))

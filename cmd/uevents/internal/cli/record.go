@@ -165,9 +165,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
-	for _, s := range st.Events {
-		o.events = append(o.events, s.Name)
-	}
+	o.events = namesOf(st.Events)
 	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}
@@ -176,6 +174,9 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 		similar = r.e.didYouMean(patterns)
 	}
 	r.notes.recording(&st, r.file.path, command, similar)
+	if len(command) == 0 && len(st.Events) > 0 {
+		r.e.sayUnmatched(patterns, o.events, !f.noFollow)
+	}
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.live.Stats()
 	if err = errors.Join(err, statsErr); statsErr == nil {

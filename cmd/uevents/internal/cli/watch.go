@@ -101,6 +101,9 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 				similar = e.didYouMean(patterns)
 			}
 			w.notes.opened(&st, e.now().Sub(began), similar)
+			if len(command) == 0 && len(st.Events) > 0 {
+				e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
+			}
 			f.sayLimit(e)
 		}
 		w.notes.offered = len(st.Events) > 0
