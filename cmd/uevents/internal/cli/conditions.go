@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -16,6 +17,7 @@ import (
 // conditionFlags select records by what they say. All that are given must hold.
 type conditionFlags struct {
 	where           []string
+	flags           *pflag.FlagSet
 	level           string
 	kinds, programs []string
 	workloads       workloadFlags
@@ -30,6 +32,7 @@ and recordings (see uevents help where):
 // addConditions adds the flags.
 func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.flags = flags
 	flags.StringArrayVarP(&f.where, "where", "w", nil, "only records that meet a `CONDITION`, such as 'status >= 500 and duration > 100ms': see uevents help where")
 	flags.StringVar(&f.level, "level", "", "only log records of a `LEVEL` or above: trace, debug, info, warn, error or fatal; with --kind, of the other kinds all records")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only records of these `KINDS`: "+strings.Join(kindNames(), ", "))
@@ -52,6 +55,11 @@ func levelNames() []string { return []string{"trace", "debug", "info", "warn", "
 
 // condition returns the condition of all flags, nil if there are none. Errors are usage errors.
 func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
+	if f.flags != nil {
+		if err := checkEmpty(f.flags); err != nil {
+			return nil, err
+		}
+	}
 	parts, err := f.workloads.conditions()
 	if err != nil {
 		return nil, err
@@ -64,13 +72,16 @@ func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
 		}
 		parts = append(parts, c.String())
 	}
+	var kinds []string
 	for _, kind := range f.kinds {
-		if !slices.Contains(kindNames(), kind) {
+		name := strings.Join(strings.Fields(strings.ToLower(kind)), "_")
+		if !slices.Contains(kindNames(), name) {
 			return nil, usageError{fmt.Errorf("--kind: %q is none of %s", kind, strings.Join(kindNames(), ", "))}
 		}
+		kinds = append(kinds, name)
 	}
-	if len(f.kinds) > 0 {
-		parts = append(parts, "kind in ("+strings.Join(f.kinds, ", ")+")")
+	if len(kinds) > 0 {
+		parts = append(parts, "kind in ("+strings.Join(kinds, ", ")+")")
 	}
 	if f.level != "" {
 		if _, err := reader.ParseSeverity(f.level); err != nil {

@@ -32,7 +32,7 @@ type flightFlags struct {
 func newFlightCommand(e *env) *cobra.Command {
 	var f flightFlags
 	cmd := &cobra.Command{
-		Use:   "flight PATTERN... [-- COMMAND ARGS...]",
+		Use:   "flight [PATTERN...] [-- COMMAND ARGS...]",
 		Short: "Keep the last records in memory, and write them when something happens",
 		Long: `Keeps the latest records of the events that match in memory, where new ones replace old
 ones. When a record meets the condition of --trigger, or uevents gets the
@@ -40,6 +40,8 @@ signal USR1, it writes what is there to a file: what all these programs did befo
 then it sleeps. The names of the files go to standard output.
 
 ` + patternsHelp + `
+
+` + allHelp + `
 
 ` + commandHelp + `
 If the COMMAND fails, it writes a file, too.
@@ -50,7 +52,7 @@ Formats (--format):
   uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
   uevents flight myapp --format pftrace & kill -USR1 $!
   uevents flight -- go test ./...`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needsPattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			return e.flight(cmd.Context(), &f, patterns, command)

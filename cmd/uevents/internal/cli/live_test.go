@@ -392,6 +392,46 @@ func TestLargerBuffer(t *testing.T) {
 	}
 }
 
+// TestWatchAll: a flag that selects records needs no pattern. One with an empty value, such as of a variable that is not set, would select all.
+func TestWatchAll(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.jsonl")
+	for _, command := range [][]string{{"watch"}, {"record", "-o", file}} {
+		for flag, value := range map[string]string{
+			"unit": "myapp", "where": "status == 500", "level": "warn", "kind": "log", "program": "x", "pid": "812", "cgroup": t.TempDir(),
+		} {
+			f := newFeed("one")
+			code, _, errs := f.run(t, append(command, "--"+flag, value)...)
+			assert.Equal(t, 0, code, errs)
+			if assert.NotNil(t, f.o) {
+				assert.Equal(t, []string{"*"}, f.o.Events)
+				assert.Equal(t, maxEvents, f.o.MaxEvents)
+			}
+		}
+		code, _, errs := newFeed().run(t, command...)
+		assert.Equal(t, exitUsage, code)
+		assert.Contains(t, errs, "uevents: PATTERN is missing, or a flag that selects records, such as --unit: uevents "+command[0]+" [PATTERN...] ")
+	}
+	for _, command := range [][]string{{"watch", "a"}, {"watch"}, {"record", "a", "-o", file}, {"flight", "a"}, {"top"}, {"replay", "x.jsonl"}} {
+		for _, flag := range []string{"--unit", "--where", "--level", "--kind", "--program", "--container", "--pod", "--cgroup", "--trigger"} {
+			if command[0] == "replay" && flag == "--cgroup" || command[0] != "flight" && flag == "--trigger" {
+				continue
+			}
+			for _, value := range []string{"", " "} {
+				code, _, errs := newFeed().run(t, append(command, flag, value)...)
+				assert.Equal(t, exitUsage, code, "%s %s", command, flag)
+				assert.Contains(t, errs, "uevents: "+flag+" has an empty value\n", "%s", command)
+			}
+		}
+	}
+	code, _, errs := newFeed().run(t, "watch", "--program", "a,,b")
+	assert.Equal(t, exitUsage, code, errs)
+	f := newFeed("one")
+	code, out, errs := f.run(t, "watch", "--kind", "LOG, span start,Span_Start", "-f", "message, severity")
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "kind in (log, span_start, span_start)", f.o.Where.String())
+	assert.Equal(t, "one INFO\n", out)
+}
+
 // TestLostByEvent: losses are counted by event, those of warnings and errors first, and the suggested size follows their number.
 func TestLostByEvent(t *testing.T) {
 	for want, lost := range map[string]map[string]uint64{

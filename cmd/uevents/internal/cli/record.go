@@ -28,7 +28,7 @@ type recordFlags struct {
 func newRecordCommand(e *env) *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
-		Use:   "record PATTERN... -o FILE [-- COMMAND ARGS...]",
+		Use:   "record [PATTERN...] -o FILE [-- COMMAND ARGS...]",
 		Short: "Write records to a file",
 		Long: `Attaches to the events that match, also to those that appear later, and writes their
 records to a file until it is interrupted.
@@ -36,6 +36,8 @@ records to a file until it is interrupted.
 ` + commandHelp + `
 
 ` + patternsHelp + `
+
+` + allHelp + `
 
 ` + conditionHelp + `
 
@@ -46,7 +48,7 @@ its name, such as .jsonl, is its format, unless --format is given:
   uevents record 'myapp_*' -o t.pftrace --sched -- ./loadtest
   uevents record '*_error' -o errors.pb.gz --duration 1m
   uevents record myapp_http_request -o slow.pb.gz --weight latency_ns`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needsPattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			return e.record(cmd.Context(), &f, patterns, command)
