@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -146,14 +147,42 @@ func parseCondition(flag, text string) (*reader.Condition, error) {
 	if !ok {
 		return c, err
 	}
-	before := []rune(wrong.Text[:wrong.At])
-	line := strings.Map(func(r rune) rune {
+	return nil, usageError{fmt.Errorf("%s: %s\n%s", flag, cutAround([]rune(wrong.Problem), 0, 200), showPlace(wrong.Text, wrong.At))}
+}
+
+// placeWidth is how many characters of a condition an error shows.
+const placeWidth = 70
+
+// showPlace returns a line with a condition, and one with a mark below the byte at an offset. Of a long condition it is what is around it.
+func showPlace(condition string, at int) string {
+	spaced := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r
-	}, wrong.Text)
-	return nil, usageError{fmt.Errorf("%s: %s\n  %s\n  %*s", flag, wrong.Problem, line, len(before)+1, "^")}
+	}, condition)
+	place := utf8.RuneCountInString(condition[:at])
+	from := max(0, min(place-placeWidth/2, utf8.RuneCountInString(spaced)-placeWidth))
+	column := place - from
+	if from > 0 {
+		column += len(cut)
+	}
+	return fmt.Sprintf("  %s\n  %*s", cutAround([]rune(spaced), from, placeWidth), column+1, "^")
+}
+
+// cut stands for what is not shown of a text.
+const cut = "..."
+
+// cutAround returns width characters of a text from one on, with a mark on the sides where there are more.
+func cutAround(text []rune, from, width int) string {
+	before, after, to := "", "", min(len(text), from+width)
+	if from > 0 {
+		before = cut
+	}
+	if to < len(text) {
+		after = cut
+	}
+	return before + string(text[from:to]) + after
 }
 
 // missingName is a name of a condition that no record had, and what to say of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -140,7 +141,9 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if err := e.command(&o.Reader, patterns, command); err != nil {
 		return err
 	}
-	if st, err := os.Stat(f.directory); err != nil {
+	if st, err := os.Stat(f.directory); errors.Is(err, fs.ErrNotExist) {
+		return hintError{fmt.Errorf("the directory for the files: %w", err), "create it, or choose another one: -o DIR"}
+	} else if err != nil {
 		return err
 	} else if !st.IsDir() {
 		return usageError{fmt.Errorf("%s is no directory", f.directory)}
