@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
@@ -17,6 +19,7 @@ import (
 // conditionFlags select records by what they say. All that are given must hold.
 type conditionFlags struct {
 	where           []string
+	flags           *pflag.FlagSet
 	level           string
 	kinds, programs []string
 	workloads       workloadFlags
@@ -31,6 +34,7 @@ and recordings (see uevents help where):
 // addConditions adds the flags.
 func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.flags = flags
 	flags.StringArrayVarP(&f.where, "where", "w", nil, "only records that meet a `CONDITION`, such as 'status >= 500 and duration > 100ms': see uevents help where")
 	flags.StringVar(&f.level, "level", "", "only log records of a `LEVEL` or above: trace, debug, info, warn, error or fatal; with --kind, of the other kinds all records")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only records of these `KINDS`: "+strings.Join(kindNames(), ", "))
@@ -53,6 +57,11 @@ func levelNames() []string { return []string{"trace", "debug", "info", "warn", "
 
 // condition returns the condition of all flags, nil if there are none. Errors are usage errors.
 func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
+	if f.flags != nil {
+		if err := checkEmpty(f.flags); err != nil {
+			return nil, err
+		}
+	}
 	parts, err := f.workloads.conditions()
 	if err != nil {
 		return nil, err
@@ -65,13 +74,16 @@ func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
 		}
 		parts = append(parts, c.String())
 	}
+	var kinds []string
 	for _, kind := range f.kinds {
-		if !slices.Contains(kindNames(), kind) {
+		name := strings.Join(strings.Fields(strings.ToLower(kind)), "_")
+		if !slices.Contains(kindNames(), name) {
 			return nil, usageError{fmt.Errorf("--kind: %q is none of %s", kind, strings.Join(kindNames(), ", "))}
 		}
+		kinds = append(kinds, name)
 	}
-	if len(f.kinds) > 0 {
-		parts = append(parts, "kind in ("+strings.Join(f.kinds, ", ")+")")
+	if len(kinds) > 0 {
+		parts = append(parts, "kind in ("+strings.Join(kinds, ", ")+")")
 	}
 	if f.level != "" {
 		if _, err := reader.ParseSeverity(f.level); err != nil {
@@ -136,22 +148,54 @@ func parseCondition(flag, text string) (*reader.Condition, error) {
 	if !ok {
 		return c, err
 	}
-	before := []rune(wrong.Text[:wrong.At])
-	line := strings.Map(func(r rune) rune {
+	return nil, usageError{fmt.Errorf("%s: %s\n%s", flag, cutAround([]rune(wrong.Problem), 0, 200), showPlace(wrong.Text, wrong.At))}
+}
+
+// placeWidth is how many characters of a condition an error shows.
+const placeWidth = 70
+
+// showPlace returns a line with a condition, and one with a mark below the byte at an offset. Of a long condition it is what is around it.
+func showPlace(condition string, at int) string {
+	spaced := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r
-	}, wrong.Text)
-	return nil, usageError{fmt.Errorf("%s: %s\n  %s\n  %*s", flag, wrong.Problem, line, len(before)+1, "^")}
+	}, condition)
+	place := utf8.RuneCountInString(condition[:at])
+	from := max(0, min(place-placeWidth/2, utf8.RuneCountInString(spaced)-placeWidth))
+	column := place - from
+	if from > 0 {
+		column += len(cut)
+	}
+	return fmt.Sprintf("  %s\n  %*s", cutAround([]rune(spaced), from, placeWidth), column+1, "^")
+}
+
+// cut stands for what is not shown of a text.
+const cut = "..."
+
+// cutAround returns width characters of a text from one on, with a mark on the sides where there are more.
+func cutAround(text []rune, from, width int) string {
+	before, after, to := "", "", min(len(text), from+width)
+	if from > 0 {
+		before = cut
+	}
+	if to < len(text) {
+		after = cut
+	}
+	return before + string(text[from:to]) + after
+}
+
+// missingName is a name of a condition that no record had, and what to say of it.
+type missingName struct{ name, text string }
+
+// missingText returns the names of a condition that records were asked for, and that none of them had.
+func missingText(c *reader.Condition) (list []missingName) {
+	for _, m := range c.Missing() {
+		list = append(list, missingName{m.Name, fmt.Sprintf("%s is in none of the %s that the condition asked for it", m.Name, output.Plural(m.Asked, "record"))})
+	}
+	return list
 }
 
 // sayMissing says which names of a condition no record had.
-func sayMissing(e *env, c *reader.Condition) {
-	if c == nil {
-		return
-	}
-	for _, m := range c.Missing() {
-		e.say("! %s is in none of the %s that the condition asked for it", m.Name, output.Plural(m.Asked, "record"))
-	}
-}
+func sayMissing(e *env, c *reader.Condition) { (&missingNames{e: e, where: c}).say() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -32,7 +33,7 @@ type flightFlags struct {
 func newFlightCommand(e *env) *cobra.Command {
 	var f flightFlags
 	cmd := &cobra.Command{
-		Use:   "flight PATTERN... [-- COMMAND ARGS...]",
+		Use:   "flight [PATTERN...] [-- COMMAND ARGS...]",
 		Short: "Keep the last records in memory, and write them when something happens",
 		Long: `Keeps the latest records of the events that match in memory, where new ones replace old
 ones. When a record meets the condition of --trigger, or uevents gets the
@@ -41,6 +42,8 @@ then it sleeps. The names of the files go to standard output. A record that --wh
 or another condition excludes neither is kept nor triggers.
 
 ` + patternsHelp + `
+
+` + allHelp + `
 
 ` + commandHelp + `
 If the COMMAND fails, it writes a file, too.
@@ -51,7 +54,7 @@ Formats (--format):
   uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
   uevents flight myapp --format pftrace & kill -USR1 $!
   uevents flight -- go test ./...`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needsPattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			return e.flight(cmd.Context(), &f, patterns, command)
@@ -168,7 +171,9 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if err := e.command(&o.Reader, patterns, command); err != nil {
 		return err
 	}
-	if st, err := os.Stat(f.directory); err != nil {
+	if st, err := os.Stat(f.directory); errors.Is(err, fs.ErrNotExist) {
+		return hintError{fmt.Errorf("the directory for the files: %w", err), "create it, or choose another one: -o DIR"}
+	} else if err != nil {
 		return err
 	} else if !st.IsDir() {
 		return usageError{fmt.Errorf("%s is no directory", f.directory)}
@@ -195,6 +200,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}
+	p.names = [2]missingNames{{e: e, where: o.Reader.Where, flags: &f.conditionFlags}, {e: e, where: o.Trigger}}
 	o.Reader.Notify = p.notice
 	if p.recorder, err = flight.Arm(dir, o); err != nil {
 		return hintForOpen(err)

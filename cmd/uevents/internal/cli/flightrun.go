@@ -28,6 +28,7 @@ type pilot struct {
 	recording recordingOptions
 	limiter   *flight.Limiter
 	signals   <-chan os.Signal
+	names     [2]missingNames // of the condition on what is kept, and of the trigger
 
 	mu    sync.Mutex
 	notes notes // guarded by mu: the goroutine of the trigger reports, too
@@ -68,11 +69,17 @@ func (p *pilot) armed(o *flight.Options) error {
 	if len(kept.Events) == 0 && len(p.command) == 0 {
 		fmt.Fprintf(p.e.err, "no event matches yet (%ssee uevents list)\n", p.e.didYouMean(o.Reader.Events))
 	}
+	if len(kept.Events) > 0 && len(p.command) == 0 {
+		p.e.sayUnmatched(o.Reader.Events, namesOf(kept.Events), !o.Reader.NoFollow)
+	}
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
 	var waits []string
 	if o.Trigger != nil || len(o.TriggerEvents) > 0 {
+		if len(trigger.Events) > 0 {
+			p.e.sayUnmatched(o.TriggerEvents, namesOf(trigger.Events), !o.Reader.NoFollow)
+		}
 		var names []string
 		for _, s := range trigger.Events {
 			names = append(names, text.Printable(shortName(s.Name)))
@@ -148,7 +155,18 @@ func (p *pilot) caused(ctx context.Context, cause flight.Cause) error {
 		p.hold(cause)
 		return nil
 	}
-	return p.dump(ctx, cause)
+	err := p.dump(ctx, cause)
+	if cause.Event == "" {
+		p.sayMissing() // it may be why there was no trigger
+	}
+	return err
+}
+
+// sayMissing says which names of the conditions no record has.
+func (p *pilot) sayMissing() {
+	for i := range p.names {
+		p.names[i].say()
+	}
 }
 
 // last writes a file if the command has failed, or if one of its last records is a trigger.
@@ -276,6 +294,7 @@ func (p *pilot) summary() error {
 	if err != nil {
 		return err
 	}
+	p.sayMissing()
 	p.e.say("%s", p.summaryLine(&kept, &trigger))
 	return nil
 }

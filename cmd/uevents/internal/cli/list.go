@@ -44,6 +44,11 @@ underscore, or a glob such as '*_error'.`,
 				e.say("! the kernel's events are not listed: %v", not.kernel)
 			}
 			sayRefused(e.say, not.memory)
+			var names []string
+			for _, ev := range list {
+				names = append(names, ev.system+":"+ev.name)
+			}
+			e.sayUnmatched(args, names, false)
 			if format == "json" {
 				all := []eventJSON{}
 				for _, ev := range list {

@@ -337,7 +337,7 @@ func TestWatchNotices(t *testing.T) {
 	for _, want := range []string{
 		"+ attached myapp_a, myapp_b, registered in the last 0.3 s\n", "- the programs that wrote myapp_a, myapp_b and 2 more have exited\n  while attached, ", "- detached user_events_multi:myapp_x.0: ",
 		`! attaching to event x0: no\nnewline` + "\n", "! more events cannot be attached\n",
-		"! 1,204 records of myapp_a, myapp_b lost (ring full): --buffer 2M\n", "! rings have 4 KiB: ",
+		"! 1,000 records of myapp_a and 204 of myapp_b lost (ring full): --buffer 2M\n", "! rings have 4 KiB: ",
 		"1,205 matched = 1 shown + 1,204 lost; ", "! 1 records were not as their event's format says",
 	} {
 		assert.Contains(t, errs, want)
@@ -390,6 +390,71 @@ func TestLargerBuffer(t *testing.T) {
 			assert.NoError(t, err)
 		}
 	}
+}
+
+// TestWatchAll: a flag that selects records needs no pattern. One with an empty value, such as of a variable that is not set, would select all.
+func TestWatchAll(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.jsonl")
+	for _, command := range [][]string{{"watch"}, {"record", "-o", file}} {
+		for flag, value := range map[string]string{
+			"unit": "myapp", "where": "status == 500", "level": "warn", "kind": "log", "program": "x", "pid": "812", "cgroup": t.TempDir(),
+		} {
+			f := newFeed("one")
+			code, _, errs := f.run(t, append(command, "--"+flag, value)...)
+			assert.Equal(t, 0, code, errs)
+			if assert.NotNil(t, f.o) {
+				assert.Equal(t, []string{"*"}, f.o.Events)
+				assert.Equal(t, maxEvents, f.o.MaxEvents)
+			}
+		}
+		code, _, errs := newFeed().run(t, command...)
+		assert.Equal(t, exitUsage, code)
+		assert.Contains(t, errs, "uevents: PATTERN is missing, or a flag that selects records, such as --unit: uevents "+command[0]+" [PATTERN...] ")
+	}
+	for _, command := range [][]string{{"watch", "a"}, {"watch"}, {"record", "a", "-o", file}, {"flight", "a"}, {"top"}, {"replay", "x.jsonl"}} {
+		for _, flag := range []string{"--unit", "--where", "--level", "--kind", "--program", "--container", "--pod", "--cgroup", "--trigger"} {
+			if command[0] == "replay" && flag == "--cgroup" || command[0] != "flight" && flag == "--trigger" {
+				continue
+			}
+			for _, value := range []string{"", " "} {
+				code, _, errs := newFeed().run(t, append(command, flag, value)...)
+				assert.Equal(t, exitUsage, code, "%s %s", command, flag)
+				assert.Contains(t, errs, "uevents: "+flag+" has an empty value\n", "%s", command)
+			}
+		}
+	}
+	code, _, errs := newFeed().run(t, "watch", "--program", "a,,b")
+	assert.Equal(t, exitUsage, code, errs)
+	f := newFeed("one")
+	code, out, errs := f.run(t, "watch", "--kind", "LOG, span start,Span_Start", "-f", "message, severity")
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "kind in (log, span_start, span_start)", f.o.Where.String())
+	assert.Equal(t, "one INFO\n", out)
+}
+
+// TestLostByEvent: losses are counted by event, those of warnings and errors first, and the suggested size follows their number.
+func TestLostByEvent(t *testing.T) {
+	for want, lost := range map[string]map[string]uint64{
+		"3 records of burst_error and 56,793 of burst_debug lost (ring full): --buffer 8M, or --level warn": {"burst_debug": 56_793, "burst_error": 3},
+		"1 records of x_L3K1, 7 of a and 9 of 3 more events lost (ring full): --buffer 2M, or --level warn": {"x_L3K1": 1, "a": 7, "b": 6, "c_L5K1": 2, "": 1},
+		"5 records of a_request, 4 of b and 3 of others lost (ring full): --buffer 2M":                      {"a_request": 5, "b": 4, "": 3},
+		"9 records lost (ring full): --buffer 2M":                                                           {"": 9},
+		"9,000,000,000 records of a_info lost (ring full): --buffer 64M":                                    {"a_info": 9_000_000_000},
+	} {
+		var b bytes.Buffer
+		n := notes{w: &b, buffer: 512 << 10}
+		for name, count := range lost {
+			n.notice(reader.Notice{Kind: reader.NoticeLost, Event: name, Count: count})
+		}
+		n.flush()
+		assert.Equal(t, "! "+want+"\n", b.String())
+	}
+	var b bytes.Buffer
+	n := notes{w: &b, buffer: 64 << 20}
+	n.smaller(&reader.Stats{Events: make([]reader.EventStats, 1)})
+	n.notice(reader.Notice{Kind: reader.NoticeLost, Event: "a", Count: 1})
+	n.flush()
+	assert.Equal(t, "! 1 records of a lost (ring full): select fewer records\n", b.String(), "shared memory has no larger rings")
 }
 
 // TestWatchOverload: losses are reported while records come faster than they are shown, so that Next never has to wait.

@@ -86,9 +86,11 @@ func sumsOf(ts *testscript.TestScript, said string) {
 	ts.Check(err)
 	reported, reports := 0, 0
 	for _, notice := range lossNotice.FindAllStringSubmatch(said, -1) {
-		n, err := countOf(notice[1])
-		ts.Check(err)
-		reported += n
+		for _, event := range lossOfEvent.FindAllStringSubmatch(notice[1], -1) {
+			n, err := countOf(event[1])
+			ts.Check(err)
+			reported += n
+		}
 		reports++
 	}
 	sum := 0
@@ -107,4 +109,7 @@ func sumsOf(ts *testscript.TestScript, said string) {
 	}
 }
 
-var lossNotice = regexp.MustCompile(`(?m)^! ([\d,]+) records(?: of .*)? lost \(ring full\)`)
+var (
+	lossNotice  = regexp.MustCompile(`(?m)^! (\d.*) lost \(ring full\)`)
+	lossOfEvent = regexp.MustCompile(`(?:^|, | and )(\d[\d,]*) (?:records|of)`)
+)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +30,7 @@ type notes struct {
 	lost     map[string]uint64
 	failures int  // number of reported failures
 	offered  bool // there was an event
+	memory   bool // the events are in shared memory
 	foreign  bool // programs of another PID namespace were reported
 }
 
@@ -100,8 +100,9 @@ func (n *notes) recording(st *reader.Stats, path string, command []string, simil
 	n.flush()
 }
 
-// smaller reports rings below the requested size.
+// smaller reports rings below the requested size. Those of the kernel are counted.
 func (n *notes) smaller(st *reader.Stats) {
+	n.memory = len(st.Events) > 0 && st.Rings == 0
 	if st.BufferSize > 0 && st.BufferSize < n.buffer {
 		n.add("! rings have %s: "+lessMemory, output.RingSize(st.BufferSize))
 	}
@@ -245,28 +246,6 @@ func (n *notes) since(kind reader.NoticeKind) string {
 		return fmt.Sprintf(", registered in the last %.1f s", seconds)
 	}
 	return ""
-}
-
-func (n *notes) addLost() {
-	var names []string
-	total := uint64(0)
-	for name, count := range n.lost {
-		total += count
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return int(n.lost[b]) - int(n.lost[a]) })
-	of := ""
-	if len(names) > 0 {
-		of = " of " + listed(names)
-	}
-	remedy := "select fewer records"
-	if n.buffer < output.MaxSize {
-		remedy = fmt.Sprintf("--buffer %dM", min(max(n.buffer, 512<<10), output.MaxSize/4)*4>>20)
-	}
-	n.add("! %s records%s lost (ring full): %s", output.Count(total), of, remedy)
-	n.lost = nil
 }
 
 // listed returns the first names of a list.

@@ -31,6 +31,14 @@ func (f *outputFlags) addOutput(cmd *cobra.Command) {
 	completeFlag(cmd, "fields", output.ColumnNames()...)
 }
 
+// names returns the names of --fields.
+func (f *outputFlags) names() (names []string) {
+	for _, name := range f.fields {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
+}
+
 // textOptions returns the options of lines of text. Errors are usage errors.
 func (f *outputFlags) textOptions(e *env) (o output.Options, err error) {
 	if o.Time, err = output.ParseTime(f.time); err != nil {
@@ -48,7 +56,7 @@ func (f *outputFlags) writer(e *env, w io.Writer, stack *symbols.Table) (output.
 	if err != nil {
 		return nil, err
 	}
-	o.Color, o.Fields, o.Stack = e.colored(), f.fields, stack
+	o.Color, o.Fields, o.Stack = e.colored(), f.names(), stack
 	out, err := output.New(f.format, w, o)
 	if err != nil {
 		return nil, usageError{err}

@@ -49,7 +49,7 @@ func TestQuestionsRecorded(t *testing.T) {
 				slices.Sort(want)
 				out, errs, err := shell(q.line, r.environment)
 				assert.NoError(t, err, "%s: %s", r.file, errs)
-				assert.Empty(t, errs, r.file)
+				assert.Regexp(t, `^([\d,]+ of [\d,]+ records selected\n?)*$`, errs, r.file)
 				q.judge(t, r.file, want, out)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -27,7 +28,7 @@ type recordFlags struct {
 func newRecordCommand(e *env) *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
-		Use:   "record PATTERN... -o FILE [-- COMMAND ARGS...]",
+		Use:   "record [PATTERN...] -o FILE [-- COMMAND ARGS...]",
 		Short: "Write records to a file",
 		Long: `Attaches to the events that match, also to those that appear later, and writes their
 records to a file until it is interrupted.
@@ -35,6 +36,8 @@ records to a file until it is interrupted.
 ` + commandHelp + `
 
 ` + patternsHelp + `
+
+` + allHelp + `
 
 ` + conditionHelp + `
 
@@ -45,7 +48,7 @@ its name, such as .jsonl, is its format, unless --format is given:
   uevents record 'myapp_*' -o t.pftrace --sched -- ./loadtest
   uevents record '*_error' -o errors.pb.gz --duration 1m
   uevents record myapp_http_request -o slow.pb.gz --weight latency_ns`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needsPattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			return e.record(cmd.Context(), &f, patterns, command)
@@ -134,7 +137,8 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return err
 	}
 	ro.live, ro.dir = true, dir
-	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, where: o.Where, began: e.now()}
+	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
+	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
 	if r.live, err = e.open(dir, o); err != nil {
 		return hintForOpen(err)
@@ -149,7 +153,7 @@ type recorder struct {
 	live  live
 	file  *recording
 	notes notes
-	where *reader.Condition
+	names missingNames
 	began time.Time
 
 	counted contents
@@ -163,9 +167,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
-	for _, s := range st.Events {
-		o.events = append(o.events, s.Name)
-	}
+	o.events = namesOf(st.Events)
 	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}
@@ -174,6 +176,9 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 		similar = r.e.didYouMean(patterns)
 	}
 	r.notes.recording(&st, r.file.path, command, similar)
+	if len(command) == 0 && len(st.Events) > 0 {
+		r.e.sayUnmatched(patterns, o.events, !f.noFollow)
+	}
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.live.Stats()
 	if err = errors.Join(err, statsErr); statsErr == nil {
@@ -268,6 +273,9 @@ func (r *recorder) tick(p *progress) error {
 		return err
 	}
 	p.clear()
+	for _, line := range r.names.tick(r.e.now()) {
+		r.notes.add("%s", text.Printable(line))
+	}
 	r.notes.flush()
 	if !p.shown() {
 		return nil
@@ -300,7 +308,7 @@ func (r *recorder) notice(n reader.Notice) {
 // summary reports recorded and missing records, and the usage of the file.
 func (r *recorder) summary(st *reader.Stats) {
 	r.notes.flush()
-	sayMissing(r.e, r.where)
+	r.names.say()
 	done := " recorded"
 	if r.file.failed != nil {
 		done = " read (the file has a part of them)"

@@ -82,10 +82,12 @@ type replayer struct {
 	out   *bufio.Writer
 	file  *recording // nil if records are shown
 	where *reader.Condition
+	names missingNames
 	grep  *grep
 	limit uint64
 
 	unseen      output.Unseen
+	read        uint64 // records of the file
 	stacks      uint64 // records that have one
 	counted     contents
 	malformed   uint64
@@ -96,11 +98,12 @@ type replayer struct {
 
 // replay runs the command.
 func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
-	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.fields)}
+	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.names())}
 	var err error
 	if r.where, err = f.condition(pidCondition(f.pids)...); err != nil {
 		return err
 	}
+	r.names = missingNames{e: e, where: r.where, flags: &f.conditionFlags, fields: []string{}}
 	if r.grep, err = f.newGrep(e); err != nil {
 		return err
 	}
@@ -175,6 +178,7 @@ func (r *replayer) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
+		r.read++
 		if ev.Undecodable {
 			r.undecodable++
 		}
@@ -225,16 +229,27 @@ func (r *replayer) sayMissing(from recorded) {
 	}
 }
 
+// saySelected says how many records the conditions select, and which names none has. Up to --count, the rest is not known.
+func (r *replayer) saySelected() {
+	switch selected := r.counted.records; {
+	case r.read == 0 && r.malformed == 0:
+		r.e.say("no records")
+	case selected < r.read && (r.limit == 0 || selected < r.limit):
+		r.e.say("%s of %s selected", output.Count(selected), output.Plural(r.read, "record"))
+	}
+	r.names.say()
+}
+
 // close writes what is left, and says what was written to a file.
 func (r *replayer) close() error {
 	err := r.to.Close()
 	if r.file == nil {
 		err = errors.Join(err, r.out.Flush())
 		r.e.sayUnseen(r.unseen, r.counted.records)
-		sayMissing(r.e, r.where)
+		r.saySelected()
 		return err
 	}
-	sayMissing(r.e, r.where)
+	r.saySelected()
 	if r.file.format.stack && r.stacks == 0 {
 		r.e.say("! no record has a stack: the recording was made without --stack (perf record: -g)")
 	}

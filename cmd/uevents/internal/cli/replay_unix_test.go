@@ -22,7 +22,7 @@ func TestReplayPipe(t *testing.T) {
 		stdout, stderr string
 	}{
 		`{"message":"one","kind":"log"}` + "\n" + `{"message":"two","kind":"log"}` + "\n": {exitOK, "one\ntwo\n", ""},
-		"": {exitOK, "", ""},
+		"": {exitOK, "", "no records\n"},
 		"PERFILE2\x68\x00\x00\x00\x00\x00\x00\x00": {exitError, "", "a finished perf.data is read at several places, which a pipe does not permit: give the name of the file"},
 	} {
 		for _, path := range []string{filepath.Join(t.TempDir(), "pipe"), "-"} {

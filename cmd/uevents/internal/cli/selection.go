@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
@@ -58,6 +61,42 @@ const patternsHelp = `PATTERN selects user events by name:
   myapp                 myapp and all whose names begin with myapp_
   'myapp_*'             names with *, ? and [a-z]
   sched:sched_switch    an event of the kernel, by its system and name`
+
+// allHelp is the part on command lines without patterns in the help of commands.
+const allHelp = `Without a PATTERN, a flag that selects records, such as --unit, --level or --where, selects them
+from all user events.`
+
+// needsPattern checks the arguments of a command: it has a PATTERN, a COMMAND, or a flag that selects records.
+func needsPattern(cmd *cobra.Command, args []string) error {
+	for _, name := range selectingFlags {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return nil
+		}
+	}
+	return cobra.MinimumNArgs(1)(cmd, args)
+}
+
+// selectingFlags are the flags that select records.
+var selectingFlags = []string{"where", "level", "kind", "program", "unit", "container", "pod", "pid", "cgroup"}
+
+// checkEmpty refuses flags that select records by an empty value, such as a shell makes of a variable that is not set: they would
+// select all.
+func checkEmpty(flags *pflag.FlagSet) error {
+	for _, name := range append([]string{"trigger", "trigger-event"}, selectingFlags...) {
+		f := flags.Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" }) {
+			return usageError{fmt.Errorf("--%s has an empty value", name)}
+		}
+	}
+	return nil
+}
 
 // commandHelp is the part on COMMAND in the help of commands.
 const commandHelp = `With a COMMAND it runs that until it ends, and exits with its exit code, which is 128 + N

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -31,6 +32,56 @@ func (e *env) didYouMean(patterns []string) string {
 		return "did you mean " + listed(found) + "? "
 	}
 	return ""
+}
+
+// sayUnmatched says which patterns no event matches, while others have the events of these names, SYSTEM:NAME. follow is that events
+// which appear later are read, too.
+func (e *env) sayUnmatched(patterns, events []string, follow bool) {
+	yet := ""
+	if follow {
+		yet = " yet"
+	}
+	var without []string
+	for _, pattern := range patterns {
+		system, _, named := strings.Cut(pattern, ":")
+		match, err := reader.Match(pattern)
+		if err != nil || named && system != tracepoint.System || slices.Contains(without, pattern) {
+			continue // of the kernel's other events it is an error
+		}
+		if !slices.ContainsFunc(events, func(event string) bool {
+			system, name, _ := strings.Cut(event, ":")
+			return match(system, name)
+		}) {
+			without = append(without, pattern)
+		}
+	}
+	if len(without) == 0 {
+		return
+	}
+	declarations := e.declarations(true)
+	without = slices.DeleteFunc(without, func(pattern string) bool { // if its events are not attached, something else is the reason
+		match, _ := reader.Match(pattern)
+		return slices.ContainsFunc(declarations, func(d tracepoint.Declaration) bool { return match(tracepoint.System, d.Name) })
+	})
+	for i, pattern := range without {
+		if i == maxFailures {
+			e.say("! %s more patterns match no event%s", output.Count(uint64(len(without)-i)), yet)
+			return
+		}
+		similar := ""
+		if found := e.similarPatterns([]string{pattern}); len(found) > 0 {
+			similar = " (did you mean " + listed(found) + "?)"
+		}
+		e.say("! no event matches %s%s%s", pattern, yet, similar)
+	}
+}
+
+// namesOf returns the names of events, SYSTEM:NAME.
+func namesOf(events []reader.EventStats) (names []string) {
+	for i := range events {
+		names = append(names, events[i].Name)
+	}
+	return names
 }
 
 // similarPatterns returns patterns that events match, similar to those that none does: names of events, and beginnings of names.

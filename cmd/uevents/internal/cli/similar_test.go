@@ -44,6 +44,32 @@ func TestNoEventMatches(t *testing.T) {
 	}
 }
 
+// TestUnmatchedPatterns: of several patterns, those that no event matches are said, with similar ones.
+func TestUnmatchedPatterns(t *testing.T) {
+	const nosuch, myap = "! no event matches nosuch%s\n", "! no event matches myapp_eror%s (did you mean myapp_error?)\n"
+	for _, args := range [][]string{{"watch"}, {"watch", "--no-follow"}, {"record", "-o", t.TempDir() + "/a.jsonl"}, {"list"}, {"list", "-o", "json"}} {
+		var errs syncbuffer.Buffer
+		f := newFeed("one")
+		line := append(append([]string{"--tracefs", "testdata/tracefs"}, args...), "myapp_info", "nosuch", "myapp_eror", "sched:x", "myapp_error", "nosuch")
+		assert.Equal(t, 0, run(t.Context(), f.env(t, io.Discard, &errs), line), &errs)
+		yet := " yet"
+		if args[0] == "list" || len(args) == 2 {
+			yet = ""
+		}
+		assert.Equal(t, 1, strings.Count(errs.String(), fmt.Sprintf(nosuch+myap, yet, yet)), "%s: %s", args, &errs)
+		assert.Equal(t, 2, strings.Count(errs.String(), "no event matches"), "%s: %s", args, &errs)
+	}
+	var errs strings.Builder
+	e := &env{tracefs: "testdata/tracefs", err: &errs}
+	var patterns []string
+	for i := range 15 {
+		patterns = append(patterns, fmt.Sprint("nosuch", i))
+	}
+	e.sayUnmatched(patterns, nil, true)
+	assert.Equal(t, 11, strings.Count(errs.String(), "\n"))
+	assert.Contains(t, errs.String(), "! 5 more patterns match no event yet\n")
+}
+
 // TestErrorOnce: an error that several calls return is printed once.
 func TestErrorOnce(t *testing.T) {
 	for _, args := range [][]string{{"watch", "myapp"}, {"watch", "myapp", "-o", "json"}, {"list"}, {"--help"}, {"completion", "bash"}} {

@@ -22,7 +22,11 @@ func checkArgs(cmd *cobra.Command) {
 			if len(args) > 0 {
 				return fmt.Errorf("too many arguments: %s %s", cmd.Parent().CommandPath(), cmd.Use)
 			}
-			return fmt.Errorf("%s is missing: %s %s", strings.TrimSuffix(use[1], "..."), cmd.Parent().CommandPath(), cmd.Use)
+			what, or := strings.TrimSuffix(use[1], "..."), ""
+			if optional, ok := strings.CutPrefix(what, "["); ok {
+				what, or = strings.TrimSuffix(optional, "...]"), ", or a flag that selects records, such as --unit"
+			}
+			return fmt.Errorf("%s is missing%s: %s %s", what, or, cmd.Parent().CommandPath(), cmd.Use)
 		}
 		var missing []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

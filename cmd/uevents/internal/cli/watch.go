@@ -22,7 +22,7 @@ type watchFlags struct {
 func newWatchCommand(e *env) *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
-		Use:   "watch PATTERN... [-- COMMAND ARGS...]",
+		Use:   "watch [PATTERN...] [-- COMMAND ARGS...]",
 		Short: "Show records as programs write them",
 		Long: `Attaches to the events that match, also to those that appear later, and shows their
 records until it is interrupted. Programs are not restarted and not configured. When
@@ -31,6 +31,8 @@ it ends, however it ends, they are as before.
 ` + commandHelp + `
 
 ` + patternsHelp + `
+
+` + allHelp + `
 
 ` + conditionHelp + `
 
@@ -53,8 +55,9 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
   uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10
   uevents watch myapp --where 'trace_id == 4bf92f35 or duration > 100ms'
   uevents watch '*_error' --stack
+  uevents watch --unit myapp --level warn
   uevents watch -- ./myapp`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needsPattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			if len(command) == 0 {
@@ -101,6 +104,9 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 				similar = e.didYouMean(patterns)
 			}
 			w.notes.opened(&st, e.now().Sub(began), similar)
+			if len(command) == 0 && len(st.Events) > 0 {
+				e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
+			}
 			f.sayLimit(e)
 		}
 		w.notes.offered = len(st.Events) > 0

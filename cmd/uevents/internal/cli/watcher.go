@@ -24,7 +24,7 @@ type watcher struct {
 	out    *bufio.Writer
 	writer output.Writer
 	notes  notes
-	where  *reader.Condition
+	names  missingNames
 	grep   *grep
 	unseen output.Unseen
 
@@ -46,7 +46,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	_, terminal := e.terminal(e.out)
-	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.fields)}
+	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.names())}
 	w.out = bufio.NewWriterSize(&w.pipe, 64<<10)
 	if w.maxRate < 0 || f.duration < 0 {
 		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
@@ -65,7 +65,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if w.grep, err = f.newGrep(e); err != nil {
 		return nil, nil, err
 	}
-	w.where = o.Where
+	w.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Decode.Mode = reader.DecodeJSON // package output shows fields from their JSON
 	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	o.Notify = w.notice
@@ -234,6 +234,9 @@ func (w *watcher) flush() error {
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
+	for _, line := range w.names.tick(w.e.now()) {
+		w.notes.add("%s", text.Printable(line))
+	}
 	w.notes.flush()
 	if !closed && w.pipe.closed {
 		return w.live.Stop()
@@ -256,7 +259,7 @@ func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	w.notes.flush()
 	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"}))
 	w.e.sayUnseen(w.unseen, w.shown)
-	sayMissing(w.e, w.where)
+	w.names.say()
 	if st.Undecodable > 0 {
 		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
 	}
