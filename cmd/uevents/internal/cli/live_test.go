@@ -409,7 +409,7 @@ func TestWatchAll(t *testing.T) {
 		}
 		code, _, errs := newFeed().run(t, command...)
 		assert.Equal(t, exitUsage, code)
-		assert.Contains(t, errs, "uevents: PATTERN is missing, or a flag that selects records, such as --unit: uevents "+command[0]+" [PATTERN...] ")
+		assert.Contains(t, errs, "uevents: PATTERN or a flag that selects records, such as --unit, is missing: uevents "+command[0]+" [PATTERN...] ")
 	}
 	for _, command := range [][]string{{"watch", "a"}, {"watch"}, {"record", "a", "-o", file}, {"flight", "a"}, {"top"}, {"replay", "x.jsonl"}} {
 		for _, flag := range []string{"--unit", "--where", "--level", "--kind", "--program", "--container", "--pod", "--cgroup", "--trigger"} {

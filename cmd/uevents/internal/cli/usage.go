@@ -22,11 +22,11 @@ func checkArgs(cmd *cobra.Command) {
 			if len(args) > 0 {
 				return fmt.Errorf("too many arguments: %s %s", cmd.Parent().CommandPath(), cmd.Use)
 			}
-			what, or := strings.TrimSuffix(use[1], "..."), ""
-			if optional, ok := strings.CutPrefix(what, "["); ok {
-				what, or = strings.TrimSuffix(optional, "...]"), ", or a flag that selects records, such as --unit"
+			what := strings.TrimSuffix(use[1], "...")
+			if optional, ok := strings.CutPrefix(what, "["); ok { // see needsPattern
+				what = strings.TrimSuffix(optional, "...]") + " or a flag that selects records, such as --unit,"
 			}
-			return fmt.Errorf("%s is missing%s: %s %s", what, or, cmd.Parent().CommandPath(), cmd.Use)
+			return fmt.Errorf("%s is missing: %s %s", what, cmd.Parent().CommandPath(), cmd.Use)
 		}
 		var missing []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
