@@ -70,22 +70,15 @@ func (c *Condition) String() string { return c.text }
 // Match reports whether the condition selects an event, which was decoded with DecodeFull.
 func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
 
-// MissingName is a name that none of the records has that were asked for it.
-type MissingName struct {
-	Name  string
-	Asked uint64 // how many records were asked
-}
-
-// Missing returns the names of the condition that records were asked for, and that none had: they may be misspelt.
-func (c *Condition) Missing() (list []MissingName) {
+// Missing returns the names of the condition that records were asked for, and that none of these had: they may be misspelt. A record that
+// an earlier part of the condition decides is not asked.
+func (c *Condition) Missing() (names []string) {
 	for _, l := range c.leaves {
-		n := l.asked.Load()
-		known := slices.ContainsFunc(list, func(m MissingName) bool { return m.Name == l.name })
-		if n > 0 && !l.found.Load() && !known {
-			list = append(list, MissingName{l.name, n})
+		if l.asked.Load() && !l.found.Load() && !slices.Contains(names, l.name) {
+			names = append(names, l.name)
 		}
 	}
-	return list
+	return names
 }
 
 // node is an expression that is ready to be evaluated: and, or, not or *leaf.
@@ -114,8 +107,7 @@ type leaf struct {
 	expr    *regexp.Regexp
 	pattern *globPattern
 
-	asked atomic.Uint64 // records, until one is found that has the name
-	found atomic.Bool
+	asked, found atomic.Bool // a record that lacks the name, or has it
 }
 
 // place says where an attribute is looked for.
@@ -143,7 +135,7 @@ func (l *leaf) match(ev *Event) bool {
 		if !isSet(id) {
 			return l.lacks()
 		}
-		l.note()
+		note(&l.found)
 		begins := slices.ContainsFunc(l.values, func(v value) bool { return beginsWith(id, v.digits) })
 		return begins == (l.op == condition.Equal)
 	}
@@ -152,10 +144,10 @@ func (l *leaf) match(ev *Event) bool {
 	case v.typ == TypeNull:
 		return l.lacks()
 	case l.has:
-		l.note()
+		note(&l.found)
 		return true
 	}
-	l.note()
+	note(&l.found)
 	if isPart && l.part.class == programPart && ev.Process != nil {
 		return l.program(ev)
 	}
@@ -164,16 +156,14 @@ func (l *leaf) match(ev *Event) bool {
 
 // lacks notes a record that lacks the name.
 func (l *leaf) lacks() bool {
-	if !l.found.Load() {
-		l.asked.Add(1)
-	}
+	note(&l.asked)
 	return false
 }
 
-// note notes a record that has the name. Most calls do not write to memory that other processors read.
-func (l *leaf) note() {
-	if !l.found.Load() {
-		l.found.Store(true)
+// note sets a flag. Most calls find it set, and do not write to memory that other processors read.
+func note(flag *atomic.Bool) {
+	if !flag.Load() {
+		flag.Store(true)
 	}
 }
 

@@ -134,9 +134,9 @@ func TestConditionMissing(t *testing.T) {
 	c := where("statsu >= 500 or status == 1 or kind == metric and unasked == 1 or duration > 1h")
 	assert.Empty(t, c.Missing())
 	assert.False(t, c.Match(conditionSamples["log"]))
-	assert.Equal(t, []MissingName{{"statsu", 1}, {"duration", 1}}, c.Missing())
+	assert.Equal(t, []string{"statsu", "duration"}, c.Missing())
 	assert.False(t, c.Match(conditionSamples["span"]))
-	assert.Equal(t, []MissingName{{"statsu", 2}}, c.Missing())
+	assert.Equal(t, []string{"statsu"}, c.Missing())
 }
 
 // TestConditionAllocations: records are compared without allocating.

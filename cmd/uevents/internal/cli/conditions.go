@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -191,8 +190,8 @@ type missingName struct{ name, text string }
 
 // missingText returns the names of a condition that records were asked for, and that none of them had.
 func missingText(c *reader.Condition) (list []missingName) {
-	for _, m := range c.Missing() {
-		list = append(list, missingName{m.Name, fmt.Sprintf("%s is in none of the %s that the condition asked for it", m.Name, output.Plural(m.Asked, "record"))})
+	for _, name := range c.Missing() {
+		list = append(list, missingName{name, "no record that was asked for " + name + " has it"})
 	}
 	return list
 }

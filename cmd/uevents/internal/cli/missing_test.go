@@ -32,8 +32,8 @@ func TestMissingNamesLive(t *testing.T) {
 			args := append([]string{"--tracefs", "testdata/tracefs"}, append(args, "-w", "trace == 3 or trace == 4 or rout == 3 or status == ok")...)
 			assert.Equal(t, 0, run(ctx, f.env(t, io.Discard, &errs), args), &errs)
 			synctest.Wait()
-			const line = "! no record has trace, which the condition names: did you mean trace_flags or trace_id or trace_state?\n"
-			const field = "! no record has rout, which the condition names: did you mean route?\n"
+			const line = "! no record that was asked for trace has it: did you mean trace_flags or trace_id or trace_state?\n"
+			const field = "! no record that was asked for rout has it: did you mean route?\n"
 			assert.NotContains(t, early, "! no record")
 			assert.Equal(t, 1, strings.Count(later, line), later)
 			assert.Equal(t, 2, strings.Count(errs.String(), line), &errs)
@@ -63,7 +63,7 @@ func TestMissingNames(t *testing.T) {
 	errs.Reset()
 	m.where = where
 	m.say()
-	assert.Equal(t, "! no record has levl, which the condition names: did you mean level?\n! no record has unit, which the condition names\n"+
-		"! no record has trace_id, which the condition names\n! no record has a level: --level\n", errs.String())
+	assert.Equal(t, "! no record that was asked for levl has it: did you mean level?\n! no record that was asked for unit has it\n"+
+		"! no record that was asked for trace_id has it\n! no record has a level: --level\n", errs.String())
 	(&missingNames{}).say()
 }

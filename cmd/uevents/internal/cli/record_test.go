@@ -331,7 +331,7 @@ func TestReplay(t *testing.T) {
 	assert.NotContains(t, errs, "nosuch", "no record was asked for it")
 	_, out, errs = replay("--where", "nosuch == 1")
 	assert.Empty(t, out)
-	assert.Contains(t, errs, lost+"0 of 3 records selected\n! nosuch is in none of the 3 records that the condition asked for it\n")
+	assert.Contains(t, errs, lost+"0 of 3 records selected\n! no record that was asked for nosuch has it\n")
 	_, _, errs = replay("--grep", "one")
 	assert.Equal(t, lost+"1 of 3 records selected\n", errs)
 	_, _, errs = replay("--grep", "one", "-n", "1")
