@@ -66,8 +66,11 @@ func TestLostWithoutRecords(t *testing.T) {
 		return formatOf(name, 1500+len(name), "status"), nil
 	}
 	want := []loss{
-		{"user_events:early", 3, wall.Add(-2)}, {"user_events:a", 5, wall.Add(2)}, {"user_events:burst_error", 7, wall.Add(3)},
-		{"user_events:memory", 11, wall.Add(4)}, {"", 13, wall.Add(5)},
+		{"user_events:early", 3, wall.Add(-2)},
+		{"user_events:a", 5, wall.Add(2)},
+		{"user_events:burst_error", 7, wall.Add(3)},
+		{"user_events:memory", 11, wall.Add(4)},
+		{"", 13, wall.Add(5)},
 	}
 	write := func(w *Writer, records bool) {
 		require.NoError(t, w.Lost("user_events:early", 2, wall.Add(-2)))
