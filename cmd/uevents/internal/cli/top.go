@@ -111,6 +111,8 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	f.sayLimit(e)
 	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.Never > 0 {
 		e.say("! %s", never(&st))
+	} else if err == nil {
+		e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
