@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,11 +64,25 @@ func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 	var content []byte
 	if !testscale.Wait(func() bool {
 		var err error
-		content, err = os.ReadFile(ts.MkAbs(args[0]))
+		content, err = readNow(ts.MkAbs(args[0]))
 		return err == nil && pattern.Match(content)
 	}) {
 		ts.Fatalf("%s is not as expected:\n%s", args[0], content)
 	}
+}
+
+// readNow reads what a file has now, up to 64 MiB: a program may write to it faster than it can be read to its end.
+func readNow(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, min(st.Size(), 64<<20)))
 }
 
 // sums fails unless the summary on standard error, or in the files of its arguments, adds up: matched is the sum of all
