@@ -342,7 +342,7 @@ func (f *filtered) close() {
 	}
 	st, err := f.r.Stats()
 	require.NoError(f.t, err)
-	assert.Equal(f.t, []uint64{f.n, st.Total.Matched}, []uint64{st.Total.Read, st.Total.Read + st.Total.Lost})
+	assert.Equal(f.t, []uint64{f.n + st.Unselected, st.Total.Matched}, []uint64{st.Total.Read, st.Total.Read + st.Total.Lost})
 	require.NoError(f.t, f.r.Close())
 }
 
