@@ -37,7 +37,7 @@ func TestMany(t *testing.T) {
 	var ev reader.Event
 	for i := range n {
 		require.NoError(t, r.Next(&ev))
-		require.Equal(t, uint64(5_000_000_000+i), ev.Monotonic)
+		require.Equal(t, uint64(5_000_000_000)+uint64(i), ev.Monotonic)
 		require.LessOrEqual(t, len(r.queue.waiting), 2*roundSize+200, "a bounded part is in memory")
 	}
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
@@ -59,7 +59,7 @@ func TestWithoutRounds(t *testing.T) {
 	var ev reader.Event
 	for i := range n {
 		require.NoError(t, r.Next(&ev))
-		require.Equal(t, uint64(5_000_000_000+i), ev.Monotonic)
+		require.Equal(t, uint64(5_000_000_000)+uint64(i), ev.Monotonic)
 		require.LessOrEqual(t, r.queue.bytes, r.queue.limit)
 		require.LessOrEqual(t, len(r.queue.waiting), r.queue.limit/recordSize)
 	}
@@ -248,7 +248,7 @@ func TestClocks(t *testing.T) {
 		var ev reader.Event
 		require.NoError(t, r.Next(&ev), c.name)
 		assert.True(t, c.wantTime.Equal(ev.Time), "%s: %s", c.name, ev.Time)
-		assert.EqualValues(t, 5_000_000_000, ev.Monotonic, c.name)
+		assert.EqualValues(t, uint64(5_000_000_000), ev.Monotonic, c.name)
 	}
 }
 
