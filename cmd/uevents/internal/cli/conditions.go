@@ -185,16 +185,5 @@ func cutAround(text []rune, from, width int) string {
 	return before + string(text[from:to]) + after
 }
 
-// missingName is a name of a condition that no record had, and what to say of it.
-type missingName struct{ name, text string }
-
-// missingText returns the names of a condition that records were asked for, and that none of them had.
-func missingText(c *reader.Condition) (list []missingName) {
-	for _, name := range c.Missing() {
-		list = append(list, missingName{name, "no record that was asked for " + name + " has it"})
-	}
-	return list
-}
-
 // sayMissing says which names of a condition no record had.
 func sayMissing(e *env, c *reader.Condition) { (&missingNames{e: e, where: c}).say() }

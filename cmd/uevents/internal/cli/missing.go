@@ -26,7 +26,7 @@ type missingNames struct {
 // tick returns what to say at a time, once.
 func (m *missingNames) tick(now time.Time) (lines []string) {
 	switch {
-	case m.where == nil || m.said || len(missingText(m.where)) == 0:
+	case m.where == nil || m.said || len(m.where.Missing()) == 0:
 	case m.since.IsZero():
 		m.since = now
 	case now.Sub(m.since) >= missingTime:
@@ -48,11 +48,11 @@ func (m *missingNames) lines() (lines []string) {
 	if m.where == nil {
 		return nil
 	}
-	for _, missing := range missingText(m.where) {
-		line := "! " + missing.text
-		if flag, noun := m.flags.of(missing.name); flag != "" {
+	for _, name := range m.where.Missing() {
+		line := "! no record that was asked for " + name + " has it"
+		if flag, noun := m.flags.of(name); flag != "" {
 			line = fmt.Sprintf("! no record has a %s: %s", noun, flag)
-		} else if similar := m.similar(missing.name); len(similar) > 0 {
+		} else if similar := m.similar(name); len(similar) > 0 {
 			line += ": did you mean " + strings.Join(similar[:min(3, len(similar))], " or ") + "?"
 		}
 		lines = append(lines, line)
