@@ -55,8 +55,7 @@ var synonyms = map[string][]string{
 
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
-	ctx, stop := untilSignal()
-	defer stop()
+	ctx, _ := untilSignal() // for good: a signal that comes while the process ends by itself does not change its exit code
 	// This variable is for programs whose events an operator moves or turns off, such as the one that record starts.
 	environment := os.Environ()
 	if err := os.Unsetenv(uevents.EnvTransport); err != nil {

@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -49,6 +51,25 @@ func TestHangup(t *testing.T) {
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 	<-ctx.Done()
 	assert.Equal(t, endedBy{syscall.SIGTERM}, context.Cause(ctx), "it came second")
+}
+
+// TestSignalWhileItEnds: a signal that comes when a command has said its last line, and ends by itself, does not kill it. Under the
+// race detector a process lives on for a second then.
+func TestSignalWhileItEnds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "empty.jsonl")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for range 5 {
+		cmd := exec.Command("uevents", "replay", file)
+		errs, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		var said strings.Builder
+		for lines := bufio.NewScanner(errs); lines.Scan(); {
+			said.WriteString(lines.Text() + "\n")
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+		require.NoError(t, cmd.Wait(), "%s", &said)
+	}
 }
 
 // survive catches signals that would end the test where record does not catch them. Commands that the test starts get them,
