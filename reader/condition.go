@@ -187,7 +187,10 @@ func (l *leaf) of(ev *Event) Value {
 // program compares the names of a program: that of the process, which may be a part of it, and that of the file, which may be unknown.
 func (l *leaf) program(ev *Event) bool {
 	p := ev.Process
-	comm, file := StringValue(p.Comm), StringValue(fileOf(p))
+	comm, file := StringValue(p.Comm), StringValue("")
+	if p.Exe != "" {
+		file.str = p.Program()
+	}
 	holds := l.holds(ev, &comm, true)
 	switch {
 	case file.str != "" && l.op == condition.NotEqual:

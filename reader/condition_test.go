@@ -16,7 +16,7 @@ var conditionSamples = map[string]*Event{
 	"log": {
 		Kind: KindLog, Name: "shop_warn", System: "user_events", Severity: SeverityWarn + 1, Message: "payment of \"user 7\"\ntimed out",
 		PID: 812, TID: 813, CPU: 1, TraceID: [16]byte{0x4b, 0xf9, 0x2f, 0x35, 15: 1}, SpanID: [8]byte{1, 7: 2}, ServiceName: "shop",
-		Process: &Process{PID: 812, Comm: "payment-service", Exe: "/opt/payment-service-v2 (deleted)", Cgroup: "/system.slice/shop.service"},
+		Process: &Process{PID: 812, Comm: "payment-service", Exe: "/opt/payment-service-v2", Cgroup: "/system.slice/shop.service"},
 		Fields: []Field{
 			{"status", Int64Value(503)},
 			{"http.route", StringValue("/users/{id}")},

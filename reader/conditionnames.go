@@ -3,7 +3,6 @@ package reader
 import (
 	"cmp"
 	"encoding/hex"
-	"path"
 	"slices"
 	"strings"
 
@@ -233,15 +232,7 @@ func programValue(ev *Event) Value {
 	if ev.Process == nil {
 		return Value{}
 	}
-	return textValue(cmp.Or(ev.Process.Comm, fileOf(ev.Process)))
-}
-
-// fileOf returns the name of the program's file, "" if it is not known.
-func fileOf(p *Process) string {
-	if p.Exe == "" {
-		return ""
-	}
-	return path.Base(strings.TrimSuffix(p.Exe, " (deleted)"))
+	return textValue(cmp.Or(ev.Process.Comm, ev.Process.Program()))
 }
 
 // maxComm is the length in bytes of the longest name of a process.

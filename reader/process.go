@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
@@ -177,7 +178,7 @@ func (p *processes) read(t *task) bool {
 	t.shared = nil
 	t.Comm = strings.TrimSuffix(string(comm), "\n")
 	// Reading the link needs permission to trace the process. Without it, Exe stays empty.
-	t.Exe, _ = os.Readlink(filepath.Join(dir, "exe"))
+	t.Exe, _ = sys.Executable(dir)
 	if cgroups, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
 		n := cgroup.Parse(string(cgroups))
 		t.setCgroup(Process{Cgroup: n.Path, Unit: n.Unit, ContainerID: n.ContainerID, PodUID: n.PodUID})

@@ -72,9 +72,9 @@ func exit(pid int32) *perf.Record { return &perf.Record{Kind: perf.Exit, PID: pi
 func TestProcesses(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
 	p := newProcesses(proc.dir)
-	proc.add(100, "myapp", "/usr/bin/myapp", inPod(id1))
+	proc.add(100, "myapp", "/usr/bin/myapp (deleted)", inPod(id1))
 	first := p.at(100, 0)
-	assert.Equal(t, podProcess(100, "myapp", "/usr/bin/myapp", id1), *first)
+	assert.Equal(t, podProcess(100, "myapp", "/usr/bin/myapp", id1), *first, "its file was replaced")
 	proc.remove(100)
 	assert.Same(t, first, p.at(100, 0), "/proc is read once")
 	p.update(exit(100))

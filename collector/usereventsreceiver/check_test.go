@@ -101,15 +101,14 @@ func TestTransportChosen(t *testing.T) {
 func TestRights(t *testing.T) {
 	for _, c := range []struct {
 		capabilities []string
-		namespace    string
+		hostPIDs     bool
 		missing      []string
 	}{
-		{nil, hostPIDs, nil},
-		{nil, "pid:[4026532000]", []string{"the host's process ids (hostPID: true)"}},
-		{[]string{"CAP_SYS_PTRACE"}, hostPIDs, []string{"CAP_SYS_PTRACE"}},
-		{[]string{"CAP_SYS_PTRACE"}, "pid:[1]", []string{"CAP_SYS_PTRACE", "the host's process ids (hostPID: true)"}},
-		{nil, "", nil}, // unknown
+		{nil, true, nil},
+		{nil, false, []string{"the host's process ids (hostPID: true)"}},
+		{[]string{"CAP_SYS_PTRACE"}, true, []string{"CAP_SYS_PTRACE"}},
+		{[]string{"CAP_SYS_PTRACE"}, false, []string{"CAP_SYS_PTRACE", "the host's process ids (hostPID: true)"}},
 	} {
-		assert.Equal(t, c.missing, missingRights(c.capabilities, c.namespace), c)
+		assert.Equal(t, c.missing, missingRights(c.capabilities, c.hostPIDs), c)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -38,7 +38,8 @@ func memoryPrograms() (list []memoryProgram, refused, err error) {
 		events, _ := p.Events(0)
 		_ = p.Close() // of memory that was only read
 		dir := filepath.Join("/proc", strconv.Itoa(int(c.PID)))
-		program := memoryProgram{PID: c.PID, Program: programOf(dir), UID: uidOf(dir), Reason: reasonOf(dir, kernel)}
+		name, _ := workload.ProgramOf(dir) // or that of the process
+		program := memoryProgram{PID: c.PID, Program: name, UID: uidOf(dir), Reason: reasonOf(dir, kernel)}
 		for _, ev := range events {
 			if ev.Held {
 				program.events = append(program.events, memoryEvent{ev.Declaration, ev.Wanted})
@@ -50,15 +51,6 @@ func memoryPrograms() (list []memoryProgram, refused, err error) {
 		refused = attach.Refused(others)
 	}
 	return list, refused, nil
-}
-
-// programOf returns the name of a process's program, as records have it.
-func programOf(dir string) string {
-	if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
-		return filepath.Base(exe)
-	}
-	comm, _ := os.ReadFile(filepath.Join(dir, "comm")) // it may have ended
-	return strings.TrimSuffix(string(comm), "\n")
 }
 
 func uidOf(dir string) uint32 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/userevents/userevents-go/internal/sys"
 )
 
 // identity identifies an open file and its version.
@@ -17,8 +19,8 @@ type identity struct {
 // open opens the file of a mapping. process is the directory of the process in /proc. open tries the process's own
 // files first: a path is not reliable if the process is in another mount namespace, or if its program was replaced.
 func open(process string, m *Mapping) (*os.File, identity, error) {
-	exe, err := os.Readlink(process + "/exe")
-	if err == nil && strings.TrimSuffix(exe, " (deleted)") == m.Path {
+	exe, err := sys.Executable(process)
+	if err == nil && exe == m.Path {
 		if f, id, err := openRegular(os.OpenFile, process+"/exe"); err == nil && id.inode == m.Inode {
 			return f, id, nil
 		} else if err == nil {

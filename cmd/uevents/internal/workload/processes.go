@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/internal/sys"
 )
 
 // Process is a process of the machine, but no thread of the kernel.
@@ -38,14 +39,8 @@ func (s *Snapshot) readProcesses() {
 		}
 		p := Process{PID: int32(pid)}
 		of := filepath.Join(dir, e.Name())
-		switch exe, err := os.Readlink(filepath.Join(of, "exe")); {
-		case err == nil:
-			p.Program = filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
-		case errors.Is(err, fs.ErrNotExist):
+		if p.Program, err = ProgramOf(of); errors.Is(err, fs.ErrNotExist) {
 			continue // a thread of the kernel, or it has ended
-		default: // of another user
-			comm, _ := os.ReadFile(filepath.Join(of, "comm"))
-			p.Program = strings.TrimSuffix(string(comm), "\n")
 		}
 		groups, _ := os.ReadFile(filepath.Join(of, "cgroup"))
 		p.Names = cgroup.Parse(string(groups))
@@ -54,6 +49,17 @@ func (s *Snapshot) readProcesses() {
 			s.add(Container{ID: p.ContainerID, PodUID: p.PodUID})
 		}
 	}
+}
+
+// ProgramOf returns the name of the program of a process, whose directory in /proc is given, as records have it. The error says why
+// the name is that of the process.
+func ProgramOf(dir string) (string, error) {
+	exe, err := sys.Executable(dir)
+	if err == nil {
+		return filepath.Base(exe), nil
+	}
+	comm, _ := os.ReadFile(filepath.Join(dir, "comm")) // it may have ended
+	return strings.TrimSuffix(string(comm), "\n"), err
 }
 
 // Units returns the systemd units that have processes, sorted, without those that a runtime made for a container.
