@@ -64,7 +64,7 @@ func numberField(l *leaf, f tracepoint.FormatField) bound {
 // both returns the bound of a && b, or of a || b. It is unknown if the filter is too long.
 func both(a, b bound, and bool) bound {
 	switch {
-	case !a.exact || !b.exact || len(a.filter)+len(b.filter) > maxFilter:
+	case !a.exact || !b.exact || len(a.filter)+len(b.filter) > maxFilter-len(" && "):
 		return unknown
 	case and && (a.never || b.isAlways()) || !and && (b.never || a.isAlways()):
 		return a

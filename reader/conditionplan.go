@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -24,15 +23,7 @@ type ConditionPlan struct {
 func (c *Condition) Plan(d *Decoder, texts bool) ConditionPlan {
 	p := planner{d: d, texts: texts}
 	b := p.plan(c.root, false)
-	plan := ConditionPlan{Never: b.never}
-	if b.never {
-		return plan
-	}
-	if len(b.filter) <= maxFilter {
-		plan.Kernel = b.filter
-	} else {
-		b.exact = false
-	}
+	plan := ConditionPlan{Never: b.never, Kernel: b.filter}
 	if !b.exact {
 		said := map[string]bool{}
 		for _, l := range p.left {
@@ -106,7 +97,7 @@ func (b bound) negate() bound {
 		return always
 	case b.isAlways():
 		return never
-	case b.exact:
+	case b.exact && len(b.filter) <= maxFilter-len("!()"):
 		return filtered("!(" + b.filter + ")")
 	}
 	return unknown
@@ -130,10 +121,6 @@ func (p *planner) join(x, y node, negated, either bool) bound {
 	}
 	joined := bound{exact: a.exact && b.exact}
 	switch {
-	case len(a.filter)+len(b.filter) > maxFilter && either:
-		joined.exact = false
-	case len(a.filter)+len(b.filter) > maxFilter:
-		joined.filter, joined.exact = cmp.Or(fitting(a.filter), fitting(b.filter)), false
 	case either && a.filter != "" && b.filter != "":
 		joined.filter = parenthesised(a.filter) + " || " + parenthesised(b.filter)
 	case either: // one of them can be any record
@@ -142,15 +129,13 @@ func (p *planner) join(x, y node, negated, either bool) bound {
 	default:
 		joined.filter = a.filter + b.filter
 	}
-	return joined
-}
-
-// fitting returns a filter if it is not too long.
-func fitting(filter string) string {
-	if len(filter) > maxFilter {
-		return ""
+	switch {
+	case len(joined.filter) <= maxFilter:
+		return joined
+	case either:
+		return unknown
 	}
-	return filter
+	return bound{filter: a.filter} // what meets both meets this
 }
 
 func parenthesised(filter string) string {

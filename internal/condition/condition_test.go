@@ -3,6 +3,7 @@ package condition
 import (
 	"errors"
 	"math"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -31,6 +32,8 @@ func TestParse(t *testing.T) {
 		"a & 0x1f":                       compare("a", 0, Mask, 8, Value{Text: "0x1f", At: 4, Number: OfInt(31)}),
 		"a <= -1.5e3":                    compare("a", 0, LessOrEqual, 11, Value{Text: "-1.5e3", At: 5, Number: OfFloat(-1500)}),
 		"a > 1m30s":                      compare("a", 0, Greater, 9, Value{Text: "1m30s", At: 4, Number: Number{Kind: Int, Int: 90e9, Float: 90e9, Duration: true}}),
+		"not = 1 or not in (1)":          Or{compare("not", 0, Equal, 7, one(6)), compare("not", 11, Equal, 21, one(19))},
+		"not in = 1":                     Not{compare("in", 4, Equal, 10, one(9))},
 		"or == 1 and and == 1 or in = 1": Or{And{compare("or", 0, Equal, 7, one(6)), compare("and", 12, Equal, 20, one(19))}, compare("in", 24, Equal, 30, one(29))},
 	} {
 		got, err := Parse(text)
@@ -40,6 +43,55 @@ func TestParse(t *testing.T) {
 		}
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
+	}
+}
+
+// TestParseErrors: an error says what is wrong, and where.
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		at      int
+		problem string
+	}{
+		{"a == b c", 7, "and or or expected; a text of several words needs quotes"},
+		{"a > 1 ms", 6, "and or or expected; a time has no blank before its unit"},
+		{"a > 1 ,", 6, "and or or expected; a text of several words needs quotes"},
+		{"(a > 1 b", 7, "and, or or ) expected; a text of several words needs quotes"},
+		{"has a and (b = 1", 10, "( without )"},
+		{"a = 1)", 5, ") without ("},
+		{"has (a b", 7, ") expected"},
+		{"has ", 4, "the name of a value expected, such as level, message or an attribute's"},
+		{"has 'a", 4, "a quote without the second one"},
+		{"a !~ b", 2, "no operator: write not a ~ PATTERN, or not a =~ EXPRESSION"},
+		{"a not b", 2, "in expected behind not, or not before a"},
+		{"a b", 2, "an operator expected: == != < <= > >= ~ =~ & or in; has a selects records that have it"},
+		{"a in 1", 5, "( expected: a in (a, b)"},
+		{"a in (1 2)", 8, ", or ) expected"},
+		{"a == ", 5, "a value expected: a number, a time such as 10ms, a word, or a text in quotes"},
+		{"a == \xff", 0, "the condition is not UTF-8"},
+	} {
+		_, err := Parse(c.text)
+		assert.Equal(t, &Error{Text: c.text, At: c.at, Problem: c.problem}, err)
+	}
+	assert.EqualError(t, &Error{Text: "a", At: 1, Problem: "x"}, `x, at byte 2 of "a": invalid argument`)
+}
+
+// TestParseLimits: what is just within the limits is read.
+func TestParseLimits(t *testing.T) {
+	depth := func(n int) string { return strings.Repeat("(", n) + "a = 1" + strings.Repeat(")", n) }
+	nots := func(n int) string { return strings.Repeat("not ", n) + "a = 1" }
+	values := func(n int) string { return "a in (1" + strings.Repeat(",1", n-1) + ")" }
+	for _, c := range []struct{ within, beyond string }{
+		{"a = " + strings.Repeat("x", maxText-4), "a = " + strings.Repeat("x", maxText-3)},
+		{depth(maxDepth - 1), depth(maxDepth)},
+		{nots(maxDepth - 1), nots(maxDepth)},
+		{depth(maxDepth-1) + " or " + depth(maxDepth-1), depth(1) + " and " + depth(maxDepth)},
+		{values(maxValues), values(maxValues + 1)},
+	} {
+		_, err := Parse(c.within)
+		require.NoError(t, err)
+		_, err = Parse(c.beyond)
+		require.ErrorIs(t, err, syscall.EINVAL)
 	}
 }
 
