@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,8 +71,8 @@ func (c *Condition) String() string { return c.text }
 // Match reports whether the condition selects an event, which was decoded with DecodeFull.
 func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
 
-// Missing returns the names of the condition that records were asked for, and that none of these had: they may be misspelt. A record that
-// an earlier part of the condition decides is not asked.
+// Missing returns the names of the condition that records were asked for, and that none of these had, nor a tracepoint that Plan was asked
+// about: they may be misspelt. A record that an earlier part of the condition decides is not asked.
 func (c *Condition) Missing() (names []string) {
 	for _, l := range c.leaves {
 		if l.asked.Load() && !l.found.Load() && !slices.Contains(names, l.name) {
@@ -123,9 +124,10 @@ const (
 type value struct {
 	condition.Value
 
-	severities [2]Severity   // of a level: the first and the last
-	digits     string        // of an id
-	time       time.Duration // if it was written as one
+	severities [2]Severity // of a level: the first and the last
+	digits     string      // of an id
+	time       time.Duration
+	isTime     bool // it was written as a time
 }
 
 func (l *leaf) match(ev *Event) bool {
@@ -236,22 +238,22 @@ func (l *leaf) holds(ev *Event, v *Value, isPart bool) bool {
 		if isPart && l.part.class == levelPart {
 			return l.values[0].orders(l.op, Severity(v.Int64()))
 		}
-		n, to := l.numbers(ev, v, &l.values[0])
+		n, to := l.numbers(ev, v, &l.values[0], isPart)
 		return n.Kind != condition.None && l.op.Holds(n.Compare(to))
 	}
 }
 
 // numbers returns two numbers of one unit: that of a value, which may be a time in a text, and that of the condition.
-func (l *leaf) numbers(ev *Event, v *Value, to *value) (n, m condition.Number) {
-	if to.time != 0 {
-		if v.typ == TypeString {
-			if d, err := time.ParseDuration(v.str); err == nil {
+func (l *leaf) numbers(ev *Event, v *Value, to *value, isPart bool) (n, m condition.Number) {
+	if to.isTime {
+		if v.typ == TypeString || v.typ == TypeBytes {
+			if d, err := time.ParseDuration(v.printed()); err == nil {
 				return condition.OfInt(int64(d)), condition.OfInt(int64(to.time))
 			}
 		}
-		if l.part != nil && ev != nil && ev.Point != nil {
+		if isPart && ev != nil && ev.Point != nil {
 			if unit := unitOf(ev.Point.Unit); unit != 0 {
-				return condition.OfFloat(v.number().Float * float64(unit)), condition.OfInt(int64(to.time))
+				return v.number(), condition.OfFloat(float64(to.time) / float64(unit))
 			}
 		}
 	}
@@ -285,14 +287,16 @@ func (l *leaf) equal(ev *Event, v *Value, to *value, isPart bool) bool {
 	switch v.typ {
 	case TypeString, TypeBytes, TypeMap:
 		return v.printed() == to.Text
-	case TypeInt64, TypeUint64:
-		if v.num <= 1 && (to.Text == "true" || to.Text == "false") { // a declared attribute that is true or false is a number
-			return (v.num == 1) == (to.Text == "true")
-		}
 	default:
+		if to.Text != "true" && to.Text != "false" {
+			break
+		}
+		if n, ok := v.number().Bits(); ok && n <= 1 { // a declared attribute that is true or false is a number
+			return (n == 1) == (to.Text == "true")
+		}
 	}
 	if to.Number.Kind != condition.None {
-		n, m := l.numbers(ev, v, to)
+		n, m := l.numbers(ev, v, to, isPart)
 		return n.Kind != condition.None && n.Compare(m) == 0
 	}
 	return v.printed() == to.Text
@@ -312,7 +316,8 @@ func (to *value) orders(o condition.Op, s Severity) bool {
 	}
 }
 
-// number returns a number, also one that is written in a text.
+// number returns a number, also one that is written in a text. It is that of the value's JSON, so that records and recordings have the same:
+// integers are written without a fraction, bytes are base64, and NaN and the infinities are texts.
 func (v *Value) number() condition.Number {
 	switch v.typ {
 	case TypeInt64:
@@ -320,9 +325,17 @@ func (v *Value) number() condition.Number {
 	case TypeUint64:
 		return condition.OfUint(v.num)
 	case TypeFloat64:
-		return condition.OfFloat(floatOf(v.num))
+		switch f := floatOf(v.num); {
+		case math.Abs(f) < 1<<53 && f == math.Trunc(f):
+			return condition.OfInt(int64(f))
+		case math.Abs(f) < 1<<53:
+			return condition.OfFloat(f)
+		}
+		return condition.ParseNumber(v.printed())
 	case TypeString:
 		return condition.ParseNumber(v.str)
+	case TypeBytes:
+		return condition.ParseNumber(v.printed())
 	default:
 		return condition.Number{}
 	}

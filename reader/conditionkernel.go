@@ -12,6 +12,7 @@ import (
 
 // field returns the bound of a comparison with a field of the tracepoint, which isPart says is a part of the record.
 func (p *planner) field(l *leaf, f tracepoint.FormatField, isPart bool) bound {
+	l.found.Store(true) // also if the kernel evaluates it for all records
 	switch {
 	case !isFilterName(f.Name), f.Pointer:
 		return unknown

@@ -89,8 +89,8 @@ var parts = []part{
 	process("pod_uid", func(p *Process) string { return p.PodUID }),
 	process("process_service", func(p *Process) string { return p.ServiceName }),
 	{name: "pid", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.PID)) }},
-	{name: "tid", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.TID)) }},
-	{name: "cpu", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.CPU)) }},
+	{name: "tid", class: numberPart, all: true, of: func(ev *Event) Value { return numberValue(int64(ev.TID), ev.TID != 0) }},
+	{name: "cpu", class: numberPart, all: true, of: func(ev *Event) Value { return numberValue(int64(ev.CPU), ev.CPU >= 0) }},
 	point("metric.type", func(p *Point) Value { return StringValue(p.Type.String()) }),
 	point("metric.unit", func(p *Point) Value { return textValue(p.Unit) }),
 	point("metric.value", func(p *Point) Value { return p.Value }),
@@ -227,6 +227,13 @@ func spanKindValue(ev *Event) Value {
 	return StringValue(ev.SpanKind.String())
 }
 
+func numberValue(n int64, known bool) Value {
+	if !known {
+		return Value{}
+	}
+	return Int64Value(n)
+}
+
 // programValue returns the name of the process, of which the condition has more to look at.
 func programValue(ev *Event) Value {
 	if ev.Process == nil {
@@ -243,7 +250,7 @@ func (v *Value) printed() string {
 	if v.typ == TypeString && isPrinted(v.str) {
 		return v.str
 	}
-	if v.typ == TypeBytes {
+	if v.typ == TypeBytes || v.typ == TypeFloat64 { // of floats, NaN and the infinities have quotes
 		return strings.Trim(v.String(), `"`)
 	}
 	return v.String()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/cgroup"
 	"github.com/userevents/userevents-go/internal/condition"
 )
 
@@ -103,7 +104,7 @@ func (c *Condition) check(l *leaf, v *value) error {
 	text := l.op == condition.Glob || l.op == condition.Regexp
 	sized := l.op >= condition.Less && l.op <= condition.GreaterOrEqual || l.op == condition.Mask
 	if v.Number.Duration {
-		v.time = time.Duration(v.Number.Int)
+		v.time, v.isTime = time.Duration(v.Number.Int), true
 	}
 	switch {
 	case sized && slices.Contains([]string{"time", "timestamp", "observed", "monotonic_ns"}, l.name):
@@ -120,6 +121,8 @@ func (c *Condition) check(l *leaf, v *value) error {
 		return c.fail(v.At, "%s is no number: it is compared with == != ~ or =~, not with %s", l.name, l.op)
 	case class == choicePart:
 		return c.checkChoice(l, v)
+	case l.name == "unit" && v.Text != "" && !cgroup.IsUnit(v.Text) && cgroup.IsUnit(v.Text+".service"):
+		v.Text += ".service" // as systemctl takes a name without a type
 	case v.Number.Duration:
 		l.inUnit(&v.Number)
 	}

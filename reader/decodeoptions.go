@@ -25,6 +25,7 @@ const (
 	// that [AppendJSON] would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write
 	// JSON: most attributes are neither parsed nor encoded again.
 	DecodeJSON
-	// DecodeNone sets only System, Name and Decoder, for tools that store records as they are or decode them later.
+	// DecodeNone sets only System, Name and Decoder, for tools that store records as they are or decode them later. With a
+	// condition, a declared record has no copy in the event of its level, which DecodeNone and DecodePlain else return, too.
 	DecodeNone
 )

@@ -15,13 +15,13 @@ type Event struct {
 	// Time and place of the record, as the kernel recorded them. [Decoder.Decode] leaves these fields unchanged.
 	Time      time.Time // the machine's clock
 	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
-	CPU       int
-	PID, TID  int32    // process and thread; 0 if the reader's PID namespace does not have them
-	CgroupID  uint64   // inode number of the cgroup's directory; 0 if unknown
-	Callchain []uint64 // return addresses of the user's stack, innermost first
-	Process   *Process // process that wrote the record, at that time; nil unless a [Reader] read the record
-	Raw       []byte   // the encoded record, common fields included; nil unless a [Reader] read the record
-	Decoder   *Decoder // decodes Raw, and has its format
+	CPU       int       // -1 if unknown, as of records in shared memory
+	PID, TID  int32     // process and thread; 0 if the reader's PID namespace does not have them. Records in shared memory have no thread
+	CgroupID  uint64    // inode number of the cgroup's directory; 0 if unknown
+	Callchain []uint64  // return addresses of the user's stack, innermost first
+	Process   *Process  // process that wrote the record, at that time; nil unless a [Reader] read the record
+	Raw       []byte    // the encoded record, common fields included; nil unless a [Reader] read the record
+	Decoder   *Decoder  // decodes Raw, and has its format
 
 	// Undecodable reports that the record does not fit the format of its event: only Raw has what the program wrote.
 	Undecodable bool

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // globPattern is a pattern of whole texts: * is any text, ? a character, [a-z] and [!a-z] one of a class, and a backslash makes the
@@ -22,8 +23,9 @@ func compileGlob(pattern string) (*globPattern, error) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
 	for rest := pattern; rest != ""; {
-		c := rest[0]
-		rest = rest[1:]
+		c, size := utf8.DecodeRuneInString(rest)
+		literal := rest[:size]
+		rest = rest[size:]
 		switch c {
 		case '*':
 			b.WriteString(".*")
@@ -33,8 +35,9 @@ func compileGlob(pattern string) (*globPattern, error) {
 			if rest == "" {
 				return nil, errPattern
 			}
-			b.WriteString(regexp.QuoteMeta(rest[:1]))
-			rest = rest[1:]
+			_, size := utf8.DecodeRuneInString(rest)
+			b.WriteString(regexp.QuoteMeta(rest[:size]))
+			rest = rest[size:]
 		case '[':
 			class, after, ok := cutClass(rest)
 			if !ok {
@@ -43,7 +46,7 @@ func compileGlob(pattern string) (*globPattern, error) {
 			b.WriteString(class)
 			rest = after
 		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
+			b.WriteString(regexp.QuoteMeta(literal))
 		}
 	}
 	b.WriteString(`\z`)
@@ -62,12 +65,13 @@ func cutClass(s string) (class, after string, ok bool) {
 	if s == "" {
 		return "", "", false
 	}
-	end := strings.IndexByte(s[1:], ']')
+	_, first := utf8.DecodeRuneInString(s)
+	end := strings.IndexByte(s[first:], ']')
 	if end < 0 {
 		return "", "", false
 	}
-	members := strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(s[:end+1])
-	return "[" + negated + members + "]", s[end+2:], true
+	members := strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(s[:first+end])
+	return "[" + negated + members + "]", s[first+end+1:], true
 }
 
 func (p *globPattern) match(s string) bool {

@@ -50,6 +50,7 @@ type memorySession struct {
 
 	// Used by ReadInto only, or by keep:
 	probe      Event
+	copies     Copies // with ReadSnapshot and a condition
 	record     attach.Record
 	have       bool // record is the next one of memory
 	other      perf.Record
@@ -260,15 +261,19 @@ func (m *memorySession) findProgram(pid int) {
 
 // match returns whether there is a record. Where records are counted, or kept for later, it compares them with the condition.
 func (m *memorySession) match() bool {
-	early := m.r.o.Read == ReadCounts || m.r.o.Read == ReadSnapshot
+	early := m.r.o.Where != nil && (m.r.o.Read == ReadCounts || m.r.o.Read == ReadSnapshot)
 	for m.programs.Next(&m.record) {
-		e := m.event()
-		if !early || e.where == nil {
+		if !early {
 			return true
 		}
+		e := m.event()
 		var rec perf.Record
 		m.take(&rec)
-		if m.probe.meets(e.where, e.decoder, &rec, e.shared) {
+		wanted := m.probe.meets(e.where, e.decoder, &rec, e.shared)
+		if m.r.o.Read == ReadSnapshot && m.copies.IsCopy(&m.probe) {
+			wanted = false // the original decides, which Snapshot may not see
+		}
+		if wanted {
 			return true
 		}
 		e.unwanted++
@@ -280,7 +285,7 @@ func (m *memorySession) match() bool {
 func (m *memorySession) take(r *perf.Record) {
 	src := m.record.Source
 	*r = perf.Record{
-		Kind: perf.Sample, Time: m.programs.Wall(m.record.Time), Monotonic: m.record.Time, PID: src.PID,
+		Kind: perf.Sample, Time: m.programs.Wall(m.record.Time), Monotonic: m.record.Time, CPU: -1, PID: src.PID,
 		Source: m.event().key, Callchain: m.record.Callers, Raw: m.record.Raw,
 	}
 }

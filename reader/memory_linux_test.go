@@ -5,6 +5,7 @@ package reader_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -108,6 +109,7 @@ func TestMemory(t *testing.T) {
 	assert.Equal(t, []string{"user_events", "mem_all_debug"}, []string{ev.System, ev.Name})
 	assert.EqualValues(t, os.Getpid(), ev.PID)
 	assert.Zero(t, ev.TID)
+	assert.Equal(t, -1, ev.CPU)
 	assert.True(t, strings.HasPrefix(ev.Process.Program(), "reader.test"), ev.Process.Program())
 	assert.WithinRange(t, ev.Time, before.Add(-time.Millisecond), time.Now().Add(time.Millisecond))
 	assert.NotEmpty(t, ev.Callchain)
@@ -166,6 +168,38 @@ func TestMemorySelected(t *testing.T) {
 			assert.Equal(t, c.enabled, []bool{logger.Enabled(t.Context(), slog.LevelDebug), logger.Enabled(t.Context(), slog.LevelWarn)})
 			assert.Equal(t, c.want, log(r))
 		})
+	}
+}
+
+// TestMemoryUndecodedCopies: a declared record decides for its copy, also where records are not decoded, and where they are kept.
+func TestMemoryUndecodedCopies(t *testing.T) {
+	testscale.HostOnly(t)
+	logger := slog.New(memoryProgram(t, "mem_cop"))
+	for text, want := range map[string][]string{
+		"message == request":         {},
+		"event == mem_cop_info":      {"mem_cop_info"},
+		"message == mem_cop_request": {"mem_cop_request"},
+		"status == 200":              {"mem_cop_info", "mem_cop_request"},
+	} {
+		for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodeJSON, reader.DecodePlain, reader.DecodeNone} {
+			for _, read := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot} {
+				r, _ := openMemory(t, reader.Options{Events: []string{"mem_cop"}, Where: where(text), Decode: reader.DecodeOptions{Mode: mode}, Read: read})
+				logger.Info("other", "status", 200)
+				logger.Info("request", "route", "/x", "status", 200)
+				names := []string{}
+				keep := func(ev *reader.Event) error { names = append(names, ev.Name); return nil }
+				if read == reader.ReadSnapshot {
+					require.NoError(t, r.Snapshot(keep))
+				} else {
+					require.NoError(t, r.Stop())
+					for ev, err := range r.Events(context.Background()) {
+						require.NoError(t, errors.Join(err, keep(ev)))
+					}
+				}
+				assert.Equal(t, want, names, "%s: %v %v", text, mode, read)
+				require.NoError(t, r.Close())
+			}
+		}
 	}
 }
 

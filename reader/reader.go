@@ -120,11 +120,11 @@ func (r *Reader) Next(ev *Event) error {
 
 // take decodes the record, counts it, and reports whether it is selected.
 func (r *Reader) take(ev *Event) (selected bool, err error) {
-	wanted, err := r.decode(ev)
+	wanted, isCopy, err := r.decode(ev)
 	switch {
 	case err != nil:
 		return false, err
-	case r.copiesOf.IsCopy(ev): // also of a declared record that is not selected: it decides
+	case isCopy: // also of a declared record that is not selected: it decides
 		r.copies.Add(1)
 	case !wanted:
 		r.unselected.Add(1)
@@ -135,13 +135,14 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 	return false, nil
 }
 
-// decode decodes the record, and reports whether the options select it.
-func (r *Reader) decode(ev *Event) (bool, error) {
+// decode decodes the record. It reports whether the options select it, and whether it is the copy of another: those that are not decoded
+// are copies only where there is a condition, on which the original decides.
+func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	rec := &r.record
 	if rec.Source != r.recent {
 		s, err := r.sourceOf(rec.Source)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		r.recent, r.source = rec.Source, s
 	}
@@ -154,15 +155,14 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 	process := writer.at(rec.Monotonic, r.processes.services)
 	o := &r.o.Decode
 	mode := o.Mode
-	if s.where != nil {
-		switch mode {
-		case DecodeJSON:
-			mode = DecodeFull // the condition may be about attributes
-		case DecodePlain, DecodeNone:
-			if !r.probe.meets(s.where, s.decoder, rec, process) {
-				return false, nil
-			}
+	probed := r.o.Where != nil && (mode == DecodePlain || mode == DecodeNone)
+	if probed {
+		wanted = r.probe.meets(s.where, s.decoder, rec, process)
+		if isCopy = r.copiesOf.IsCopy(&r.probe); isCopy || !wanted {
+			return wanted, isCopy, nil
 		}
+	} else if s.where != nil {
+		mode = DecodeFull // the condition may be about attributes
 	}
 	if !o.Reuse {
 		ev.borrow()
@@ -176,11 +176,14 @@ func (r *Reader) decode(ev *Event) (bool, error) {
 		r.undecodable.Add(1)
 		ev.Undecodable = true
 	}
-	wanted := s.where == nil || mode != DecodeFull || s.where.Match(ev)
+	if !probed {
+		wanted = s.where == nil || s.where.Match(ev)
+		isCopy = r.copiesOf.IsCopy(ev)
+	}
 	if !o.Reuse {
 		ev.settle()
 	}
-	return wanted, nil
+	return wanted, isCopy, nil
 }
 
 // recorded sets what the kernel recorded.
@@ -189,12 +192,12 @@ func (ev *Event) recorded(rec *perf.Record, process *Process) {
 	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
 }
 
-// meets decodes a record, and reports whether it meets a condition.
+// meets decodes a record, and reports whether it meets a condition, if there is one.
 func (ev *Event) meets(where *Condition, d *Decoder, rec *perf.Record, process *Process) bool {
 	ev.reset(d)
 	ev.recorded(rec, process)
 	_ = d.decode(rec.Raw, ev, DecodeFull) // one that cannot be decoded has the parts that the kernel recorded
-	return where.Match(ev)
+	return where == nil || where.Match(ev)
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next

@@ -212,7 +212,7 @@ func (p *parser) comparison() (Expr, error) {
 	negated := false
 	if at := p.at; p.word() == "not" || p.word() == "NOT" {
 		p.at += len("not")
-		if !strings.EqualFold(p.word(), "in") {
+		if w := p.word(); w != "in" && w != "IN" {
 			return nil, p.fail(at, "in expected behind not, or not before %s", name.Text)
 		}
 		negated = true

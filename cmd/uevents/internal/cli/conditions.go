@@ -90,22 +90,18 @@ func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
 		}
 		of := "level >= " + f.level
 		if len(f.kinds) > 0 {
-			of += " or not has(level)"
+			of = "kind != log or " + of
 		}
 		parts = append(parts, of)
 	}
 	if len(f.programs) > 0 {
 		var of []string
 		for _, name := range f.programs {
-			quoted, err := quoteValue(name)
+			c, err := nameCondition("program", name)
 			if err != nil {
 				return nil, usageError{fmt.Errorf("--program: %w", err)}
 			}
-			op := "=="
-			if strings.ContainsAny(name, `*?[\`) {
-				op = "~"
-			}
-			of = append(of, "program "+op+" "+quoted)
+			of = append(of, c)
 		}
 		parts = append(parts, strings.Join(of, " or "))
 	}
@@ -184,6 +180,3 @@ func cutAround(text []rune, from, width int) string {
 	}
 	return before + string(text[from:to]) + after
 }
-
-// sayMissing says which names of a condition no record had.
-func sayMissing(e *env, c *reader.Condition) { (&missingNames{e: e, where: c}).say() }

@@ -72,6 +72,9 @@ func (p *pilot) armed(o *flight.Options) error {
 	if len(kept.Events) > 0 && len(p.command) == 0 {
 		p.e.sayUnmatched(o.Reader.Events, namesOf(kept.Events), !o.Reader.NoFollow)
 	}
+	if len(p.command) == 0 {
+		p.f.sayAbsent(p.e)
+	}
 	if kept.BufferSize > 0 && kept.BufferSize < o.Reader.BufferSize {
 		fmt.Fprintln(p.e.err, "! that is less than --keep: "+lessMemory)
 	}
@@ -86,6 +89,9 @@ func (p *pilot) armed(o *flight.Options) error {
 		}
 		if len(names) == 0 {
 			names = append(names, "an event that is not there yet")
+			if similar := p.e.didYouMean(o.TriggerEvents); similar != "" {
+				names[0] += " (" + strings.TrimSpace(similar) + ")"
+			}
 		}
 		slices.Sort(names)
 		what := listed(names)

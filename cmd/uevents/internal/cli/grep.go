@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -22,7 +23,7 @@ func (f *outputFlags) newGrep(e *env) (*grep, error) {
 	}
 	re, err := regexp.Compile(f.grep)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{fmt.Errorf("--grep: %w", err)}
 	}
 	o, err := f.textOptions(e)
 	if err != nil {

@@ -79,6 +79,7 @@ Instances whose uevents was killed are removed at the next start.`,
 			if f.sum != "" && stateEvent.MatchString(subject.name) {
 				e.say("! %s has states: what is added up over several exports has no meaning, its mean has", text.Printable(subject.name))
 			}
+			f.sayAbsent(e)
 			if _, ok := e.terminal(e.err); ok {
 				e.say("counting for %s; Ctrl-C ends it before", f.duration)
 			}
@@ -126,15 +127,19 @@ type histogram struct {
 	Rows    []histRow `json:"rows"`    // the most frequent first; with --log2 the least first
 	Dropped uint64    `json:"dropped"` // records without a row: the kernel's table was full, or the kernel lost them
 
-	Without  uint64 `json:"without,omitempty"`  // records without a row: they lack a field of By, or with --log2 its number
+	Without  uint64 `json:"without,omitempty"`  // records without a row: they lack the fields of By, or with --log2 its number
 	Unsummed uint64 `json:"unsummed,omitempty"` // records in rows that lack the number Sum
 
-	log2 bool
+	// Unselected records were read, and do not meet the condition. Those that the kernel dropped are not counted.
+	Unselected uint64 `json:"unselected,omitempty"`
+
+	log2      bool
+	condition bool // there is one
 }
 
 // histRow is the count of one value, or of a combination of two.
 type histRow struct {
-	Keys        []string     `json:"keys"` // printable
+	Keys        []string     `json:"keys"` // printable; of two, one is "" where records lack it
 	Hits        uint64       `json:"hits"`
 	Sum         float64      `json:"sum"`
 	Numbers     uint64       `json:"numbers,omitempty"` // records that have the number which Sum adds up
@@ -174,7 +179,7 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 	if s.never(f.condition) {
 		return nil, usageError{fmt.Errorf("no record of %s can meet the condition %s", s.name, f.condition)}
 	}
-	h = &histogram{Event: s.name, By: f.by, Sum: f.sum, Counted: "in-kernel", log2: f.log2}
+	h = &histogram{Event: s.name, By: f.by, Sum: f.sum, Counted: "in-kernel", log2: f.log2, condition: f.condition != nil}
 	reason := "it is in shared memory"
 	if !s.memory {
 		reason, err = h.inKernel(ctx, s.dir, s.dir.Event(s.name), s.formats[0], f)
@@ -244,7 +249,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	for _, r := range shown {
 		var cells []any
 		for _, key := range r.Keys {
-			cells = append(cells, key)
+			cells = append(cells, cmp.Or(key, "-"))
 		}
 		cells = append(cells, output.Count(r.Hits))
 		if h.Sum != "" && r.Numbers == 0 {
@@ -269,20 +274,43 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	if h.Reason != "" {
 		fmt.Fprintf(e.err, "counted here, not in the kernel: %s\n", text.Printable(h.Reason))
 	}
+	switch none := len(h.Rows) == 0 && h.Without == 0; {
+	case none && h.Unselected > 0:
+		e.say("! none of %s meets the condition", output.Plural(int(h.Unselected), "record"))
+	case none && h.condition:
+		e.say("! no record meets the condition")
+	}
 	if h.Without > 0 {
-		number := ""
+		number, meant := "", ""
 		if h.log2 {
 			number = "a number in "
 		}
-		e.say("! %s without %s%s: in no row", output.Plural(h.Without, "record"), number, text.Printable(strings.Join(h.By, " or ")))
+		if len(h.Rows) == 0 {
+			meant = e.meant(nil, h.By...)
+		}
+		e.say("! %s without %s%s: in no row%s", output.Plural(h.Without, "record"), number, text.Printable(strings.Join(h.By, " or ")), meant)
 	}
 	if h.Unsummed > 0 {
-		e.say("! %s without a number in %s: not in MEAN and TOTAL", output.Plural(h.Unsummed, "record"), text.Printable(h.Sum))
+		meant := ""
+		if !slices.ContainsFunc(h.Rows, func(r histRow) bool { return r.Numbers > 0 }) {
+			meant = e.meant(nil, h.Sum)
+		}
+		e.say("! %s without a number in %s: not in MEAN and TOTAL%s", output.Plural(h.Unsummed, "record"), text.Printable(h.Sum), meant)
 	}
 	if h.Dropped > 0 {
 		fmt.Fprintf(e.err, "! %s records are in no row: the table was full, or they were lost\n", output.Count(h.Dropped))
 	}
 	return nil
+}
+
+// meant returns a question about names that no record has, if others are similar: parts of records, fields, or known ones in their place.
+func (e *env) meant(known []string, names ...string) string {
+	for _, name := range names {
+		if similar := (&missingNames{e: e, fields: known}).similar(name); len(similar) > 0 {
+			return "; did you mean " + text.Printable(listed(similar)) + "?"
+		}
+	}
+	return ""
 }
 
 // amount formats a sum as text.

@@ -93,6 +93,22 @@ func TestParseHistogram(t *testing.T) {
 	assert.ErrorContains(t, h.parse("", byRoute), "not understood")
 }
 
+// TestHistogramOfNothing: what a histogram without rows says.
+func TestHistogramOfNothing(t *testing.T) {
+	for want, h := range map[string]*histogram{
+		"! no record meets the condition\n":         {By: []string{"status"}, condition: true},
+		"! none of 7 records meets the condition\n": {By: []string{"status"}, condition: true, Unselected: 7},
+		"": {By: []string{"status"}},
+		"! 2 records without mesage: in no row; did you mean message?\n":                            {By: []string{"mesage"}, Without: 2, Unselected: 7},
+		"! 2 records without a number in duratoin: not in MEAN and TOTAL; did you mean duration?\n": {By: []string{"x"}, Sum: "duratoin", Unsummed: 2, Rows: []histRow{histRowOf(2, 0, "y")}},
+	} {
+		var errs strings.Builder
+		e := new(feed).env(t, io.Discard, &errs)
+		require.NoError(t, e.printHistogram(h, 0))
+		assert.Equal(t, want, errs.String())
+	}
+}
+
 // TestParseTextsOfLines: texts of a program that end in what an entry ends in neither make rows, nor hide any.
 func TestParseTextsOfLines(t *testing.T) {
 	const head, totals = "# x\n\n", "\nTotals:\n    Hits: 5\n    Entries: 1\n    Dropped: 0\n"
@@ -322,7 +338,7 @@ func TestHistCounter(t *testing.T) {
 	rows, _ = count(&histFlags{by: []string{"level"}})
 	assert.Equal(t, []histRow{histRowOf(1, 0, "DEBUG"), histRowOf(3, 0, "INFO"), histRowOf(1, 0, "INFO2")}, rows)
 	rows, _ = count(&histFlags{by: []string{"message", "db.table"}})
-	assert.Equal(t, []histRow{histRowOf(1, 0, "other", "b"), histRowOf(1, 0, "served", "a")}, rows)
+	assert.Equal(t, []histRow{histRowOf(1, 0, "debug", ""), histRowOf(1, 0, "other", "b"), histRowOf(2, 0, "served", ""), histRowOf(1, 0, "served", "a")}, rows, "- where one is missing")
 	rows, _ = count(&histFlags{by: []string{"bytes"}, log2: true})
 	assert.Equal(t, []histRow{histRowOf(1, 0, "~ 2^0"), histRowOf(1, 0, "~ 2^4")}, rows)
 	rows, c = count(&histFlags{by: []string{"truncated"}, sum: "time_unix_nano", percentiles: true})

@@ -52,10 +52,10 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 	}
 	for _, name := range f.by {
 		field, ok := d.FieldOf(name)
-		switch isText := field.Type.Kind == tracepoint.Char && field.Type.Location != tracepoint.Fixed; {
+		switch isText := isText(field.Type); {
 		case !ok:
 			return task, name + " is no field of the event", nil
-		case isText && !texts:
+		case isText && field.Type.Location != tracepoint.Fixed && !texts:
 			return task, "before Linux 6.4 its histograms count texts by where they are", nil
 		case !isText && (field.Type.Location != tracepoint.Fixed || field.Type.Len > 0 || field.Type.Kind == tracepoint.Struct):
 			return task, name + " is neither a number nor a text", nil
@@ -207,14 +207,17 @@ func (h *histogram) merge(task *histTask) {
 	var rows []histRow
 	at := map[string]int{}
 	for _, r := range h.Rows {
-		lacks := false
+		lacks := 0
 		for i, by := range task.by {
-			lacks = lacks || by.name == "level" && by.isNumber() && r.Keys[i] == undefined
+			if by.name == "level" && by.isNumber() && r.Keys[i] == undefined {
+				r.Keys[i] = ""
+				lacks++
+			}
 		}
 		key := strings.Join(r.Keys, "\n") // which printable texts do not have
 		i, there := at[key]
 		switch {
-		case lacks:
+		case lacks == len(task.by):
 			h.Without += r.Hits
 		case there:
 			rows[i].Hits += r.Hits
@@ -255,7 +258,11 @@ func (t *histTask) keys(values string) (keys []string, ok bool) {
 }
 
 // isNumber reports whether the kernel prints digits: other fields are texts.
-func (f *histField) isNumber() bool { return f.Type.Location == tracepoint.Fixed }
+func (f *histField) isNumber() bool { return !isText(f.Type) }
+
+func isText(t tracepoint.Type) bool {
+	return t.Kind == tracepoint.Char && (t.Location != tracepoint.Fixed || t.Len > 0)
+}
 
 // key returns the printable value of a field, or false if the field is a number and the value none. The kernel prints numbers without
 // sign.

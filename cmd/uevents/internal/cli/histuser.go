@@ -50,8 +50,8 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 	h.Rows = counter.rows.list(f)
 	stats, err := s.Stats()
 	h.Dropped = stats.Total.Lost + counter.rows.dropped
-	h.Without, h.Unsummed = counter.without, counter.unsummed
-	sayMissing(e, f.condition)
+	h.Without, h.Unsummed, h.Unselected = counter.without, counter.unsummed, stats.Unselected
+	(&missingNames{e: e, where: f.condition, flags: &f.conditionFlags}).say()
 	return errors.Join(err, <-stopped)
 }
 
@@ -59,7 +59,7 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 type histCounter struct {
 	f        *histFlags
 	rows     histRows
-	without  uint64 // records that lack a key
+	without  uint64 // records that lack all keys
 	unsummed uint64 // records that lack the number to sum up
 	decoders map[*reader.Decoder]*typed.Decoder
 	keys     []string
@@ -68,6 +68,7 @@ type histCounter struct {
 // add counts a record.
 func (c *histCounter) add(ev *reader.Event) error {
 	c.keys = c.keys[:0]
+	without := 0
 	for _, name := range c.f.by {
 		v, ok, err := c.value(ev, name)
 		if err != nil {
@@ -80,10 +81,14 @@ func (c *histCounter) add(ev *reader.Event) error {
 			key = string(v.AppendText(nil))
 		}
 		if !ok {
-			c.without++
-			return nil
+			key = ""
+			without++
 		}
 		c.keys = append(c.keys, key)
+	}
+	if without == len(c.keys) {
+		c.without++
+		return nil
 	}
 	if c.f.sum == "" {
 		c.rows.add(c.keys, nil, false)

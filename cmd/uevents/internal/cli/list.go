@@ -41,9 +41,16 @@ underscore, or a glob such as '*_error'.`,
 				return err
 			}
 			if not.kernel != nil && !errors.Is(not.kernel, uevents.ErrNotSupported) {
-				e.say("! the kernel's events are not listed: %v", not.kernel)
+				message, remedy := messageOf(hintForList(not.kernel))
+				e.say("! the kernel's events are not listed: %s", message)
+				if remedy != "" {
+					e.say("  -> %s", remedy)
+				}
 			}
 			sayRefused(e.say, not.memory)
+			if len(list) == 0 {
+				sayNamespace(e.say)
+			}
 			var names []string
 			for _, ev := range list {
 				names = append(names, ev.system+":"+ev.name)

@@ -197,7 +197,7 @@ func TestWatchSelection(t *testing.T) {
 	code, _, errs := f.run(t, "watch", "a", "b_*", "--exclude", "b_x", "--level", "warn2", "--kind", "log,span", "--pid", "1,2", "--program", "x,y*", "--cgroup", cgroup,
 		"--where", "a == 1", "-w", "b =~ 'x y' or has c", "--no-follow", "--yes", "--buffer", "2M", "--detach-at-exit")
 	require.Equal(t, 0, code, errs)
-	assert.Equal(t, `(a == 1) and (b =~ 'x y' or has c) and (kind in (log, span)) and (level >= warn2 or not has(level)) and (program == "x" or program ~ "y*")`, f.o.Where.String())
+	assert.Equal(t, `(a == 1) and (b =~ 'x y' or has c) and (kind in (log, span)) and (kind != log or level >= warn2) and (program == "x" or program ~ "y*")`, f.o.Where.String())
 	f.o.Notify, f.o.Where = nil, nil
 	assert.Equal(t, &reader.Options{
 		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Processes: []int{1, 2},

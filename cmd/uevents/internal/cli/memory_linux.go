@@ -73,7 +73,7 @@ func reasonOf(dir string, kernel error) string {
 		return "the kernel has no user_events"
 	}
 	// The file is where the process sees it.
-	file := filepath.Join(dir, "root", cmp.Or(filepath.Dir(uevents.Probe(kernelOnly).DataFile), tracefs.DefaultDir), tracefs.DataFile)
+	file := filepath.Join(dir, "root", cmp.Or(uevents.Probe(kernelOnly).DataFile, filepath.Join(tracefs.DefaultDir, tracefs.DataFile)))
 	st, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -60,6 +61,8 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 		if os.Geteuid() > 0 {
 			others = "; programs of other users take root"
 		}
+		sayNamespace(n.add)
+		n.flush()
 		fmt.Fprintf(n.w, "no event matches yet (%ssee uevents list%s), waiting for one; Ctrl-C ends\n", similar, others)
 		return
 	}
@@ -148,6 +151,14 @@ func (n *notes) process(ev *reader.Event) {
 	n.foreign = true
 	n.add("! programs are in another PID namespace: their records have no process")
 	n.add("  -> " + hostPIDRemedy)
+}
+
+// sayNamespace says why there may be no events in shared memory.
+func sayNamespace(say func(format string, args ...any)) {
+	if !sys.InitialNamespace("pid") {
+		say("! programs outside of this PID namespace are not found: of those in shared memory, there are no events")
+		say("  -> " + hostPIDRemedy)
+	}
 }
 
 // sayRefused says that there are processes which this user may not look into. Of other users than root that is expected.

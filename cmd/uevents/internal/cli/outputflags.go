@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,9 @@ func (f *outputFlags) addOutput(cmd *cobra.Command) {
 // names returns the names of --fields.
 func (f *outputFlags) names() (names []string) {
 	for _, name := range f.fields {
-		names = append(names, strings.TrimSpace(name))
+		if name = strings.TrimSpace(name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -66,7 +69,9 @@ func (f *outputFlags) writer(e *env, w io.Writer, stack *symbols.Table) (output.
 
 // sayUnseen says which fields of --fields none of the shown records has.
 func (e *env) sayUnseen(u output.Unseen, shown uint64) {
-	if names := u.Names(); shown > 0 && len(names) > 0 {
-		e.say("! no record has %s: see uevents help json, and uevents show NAME for the fields of an event", text.Printable(strings.Join(names, ", ")))
+	names := u.Names()
+	if shown == 0 || len(names) == 0 {
+		return
 	}
+	e.say("! no record has %s: see uevents help json, and uevents show NAME for the fields of an event%s", text.Printable(listed(names)), e.meant(output.ColumnNames(), names...))
 }

@@ -168,6 +168,9 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
 	o.events = namesOf(st.Events)
+	if len(command) == 0 {
+		f.sayAbsent(r.e)
+	}
 	if r.file, err = createRecording(ctx, f.output, o); err != nil {
 		return err
 	}

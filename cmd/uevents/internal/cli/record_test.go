@@ -242,6 +242,26 @@ func TestRecordErrors(t *testing.T) {
 	assert.Equal(t, exitLost, code)
 }
 
+// TestProfileWithoutWeight: a profile that cannot be made leaves the file of an earlier one as it was.
+func TestProfileWithoutWeight(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pb.gz")
+	record := func(weight string) (code int, content []byte) {
+		f := newFeed("one")
+		f.events[0].Callchain = []uint64{1}
+		f.events[0].Fields = []reader.Field{{Name: "bytes", Value: reader.Int64Value(3)}}
+		code, _, _ = f.run(t, "record", "a", "-o", path, "--weight", weight)
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return code, content
+	}
+	code, first := record("bytes")
+	assert.Zero(t, code)
+	assert.NotEmpty(t, first)
+	code, second := record("byts")
+	assert.Equal(t, exitError, code)
+	assert.Equal(t, first, second)
+}
+
 // TestRecordProgress: a terminal shows a line of progress once a second.
 func TestRecordProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -178,11 +179,25 @@ type recordedFile struct {
 	created  fs.FileInfo
 	buffered *bufio.Writer
 	sent     int64 // bytes written
+	lines    bool  // each record is a line
+	whole    int64 // bytes of whole lines
+	late     bool  // it still has what it had before
 }
 
 func (f *recordedFile) Write(b []byte) (n int, err error) {
+	if f.late {
+		f.late = false
+		if err := f.Truncate(0); err != nil {
+			return 0, err
+		}
+	}
 	n, err = f.File.Write(b)
-	f.sent += int64(n)
+	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
+		f.whole = f.sent + int64(i+1)
+	}
+	if f.sent += int64(n); err != nil && f.lines && f.created.Mode().IsRegular() {
+		_ = f.Truncate(f.whole) // the error of writing says more
+	}
 	return n, err
 }
 
@@ -223,12 +238,12 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	}
 	created, err := f.Stat()
 	if err == nil {
-		err = empty(f, created)
+		err = r.empty(f, created)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	file := &recordedFile{File: f, created: created}
+	file := &recordedFile{File: f, created: created, lines: r.format.json, late: r.format.stack && created.Mode().IsRegular()}
 	file.buffered = bufio.NewWriterSize(file, 256<<10)
 	r.files = append(r.files, file)
 	return file, nil
@@ -248,9 +263,9 @@ func (r *recording) whenRead(path string, open func() (*os.File, error)) (*os.Fi
 	return f, err
 }
 
-// empty makes a file that may have existed as one that was just created: for its owner alone, then without its content.
-// Devices and pipes stay as they are, and so does a file that another recording is writing.
-func empty(f *os.File, st fs.FileInfo) error {
+// empty makes a file that may have existed as one that was just created: for its owner alone, then without its content, unless all of it is
+// written at the end. Devices and pipes stay as they are, and so does a file that another recording is writing.
+func (r *recording) empty(f *os.File, st fs.FileInfo) error {
 	if !st.Mode().IsRegular() {
 		return nil
 	}
@@ -261,6 +276,9 @@ func empty(f *os.File, st fs.FileInfo) error {
 		if err := f.Chmod(0o600); err != nil {
 			return err
 		}
+	}
+	if r.format.stack {
+		return nil
 	}
 	return f.Truncate(0)
 }

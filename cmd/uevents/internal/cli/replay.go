@@ -98,7 +98,7 @@ type replayer struct {
 
 // replay runs the command.
 func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
-	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.names())}
+	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.format, f.names())}
 	var err error
 	if r.where, err = f.condition(pidCondition(f.pids)...); err != nil {
 		return err

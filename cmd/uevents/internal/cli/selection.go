@@ -175,7 +175,7 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 	}
 	if s.buffer != "" {
 		if o.BufferSize, err = output.ParseSize(s.buffer); err != nil {
-			return nil, usageError{err}
+			return nil, usageError{fmt.Errorf("--buffer: %w", err)}
 		}
 	}
 	if s.cgroup != "" {

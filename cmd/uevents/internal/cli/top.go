@@ -109,6 +109,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		return hintForOpen(err)
 	}
 	f.sayLimit(e)
+	f.sayAbsent(e)
 	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.Never > 0 {
 		e.say("! %s", never(&st))
 	} else if err == nil {
@@ -134,14 +135,15 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	return err
 }
 
-// count shows the counts of each interval.
+// count shows the counts of each interval. At the end it shows those of the part of one, if there are records in it or no table before.
 func (e *env) count(f *topFlags, r live, n *notes, c counter) error {
 	defer n.flush()
 	before, last := counts{}, e.now()
 	names := workloadNames{root: "/"}
 	said := "" // of CPUs
-	for {
-		if more, err := c.wait(); err != nil || !more {
+	for shown := false; ; shown = true {
+		more, err := c.wait()
+		if err != nil {
 			return err
 		}
 		st, err := r.Stats()
@@ -151,6 +153,9 @@ func (e *env) count(f *topFlags, r live, n *notes, c counter) error {
 		now := e.now()
 		all := c.counts(&st)
 		list := hitsOf(all, before, now, now.Sub(last))
+		if !more && shown && !slices.ContainsFunc(list, func(h hits) bool { return h.Records > 0 }) {
+			return nil
+		}
 		before, last = all, now
 		if st.CPUErr != nil && st.CPUErr.Error() != said {
 			said = st.CPUErr.Error()
@@ -160,7 +165,7 @@ func (e *env) count(f *topFlags, r live, n *notes, c counter) error {
 			n.flush()
 		}
 		names.add(list, now)
-		if err := e.showHits(f, list, c.lost(&st)); err != nil {
+		if err := e.showHits(f, list, c.lost(&st)); err != nil || !more {
 			return err
 		}
 	}
@@ -200,7 +205,7 @@ func (e *env) showHits(f *topFlags, list []hits, lost uint64) error {
 	if room := max(1, size.lines-others); terminal && len(shown) > room {
 		shown = shown[:room]
 	}
-	table := output.Table{Header: []string{strings.ToUpper(f.by), "RATE/S", "RECORDS"}, Right: map[int]bool{1: true, 2: true}, Width: size.columns}
+	table := output.Table{Header: []string{strings.ToUpper(f.by), "RATE/S", "TOTAL"}, Right: map[int]bool{1: true, 2: true}, Width: size.columns}
 	for _, h := range shown {
 		table.Add(cmp.Or(h.Name, h.label(), "-"), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
 	}
@@ -217,6 +222,9 @@ func (e *env) showHits(f *topFlags, list []hits, lost uint64) error {
 	fmt.Fprintf(&b, "%s, %s records a second, %s in total", output.Plural(len(list), f.by), output.Count(uint64(rate+0.5)), output.Count(total))
 	if lost > 0 {
 		fmt.Fprintf(&b, "; ! %s lost", output.Count(lost))
+	}
+	if hidden := len(list) - len(shown); hidden > 0 && len(shown) == f.rows {
+		fmt.Fprintf(&b, "; %d not shown: --rows 0", hidden)
 	}
 	b.WriteByte('\n')
 	screen := b.String()

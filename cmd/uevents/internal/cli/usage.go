@@ -13,7 +13,7 @@ import (
 // calls it.
 func checkArgs(cmd *cobra.Command) {
 	check := cmd.Args
-	if check == nil {
+	if check == nil || cmd.HasSubCommands() { // which know better what is wrong
 		return
 	}
 	use := strings.Fields(cmd.Use)

@@ -98,6 +98,9 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	}
 	st, err := w.live.Stats()
 	if err == nil {
+		if len(command) == 0 {
+			f.sayAbsent(e)
+		}
 		if len(command) == 0 || len(st.Events) > 0 {
 			similar := ""
 			if len(st.Events) == 0 {

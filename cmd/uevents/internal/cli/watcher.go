@@ -46,7 +46,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	_, terminal := e.terminal(e.out)
-	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.names())}
+	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.format, f.names())}
 	w.out = bufio.NewWriterSize(&w.pipe, 64<<10)
 	if w.maxRate < 0 || f.duration < 0 {
 		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}

@@ -15,6 +15,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/reader"
 )
 
 // workloadFlags are the flags that select the records of units, containers and pods.
@@ -84,24 +85,65 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	return appendIn(list, "container_id", containers), nil
 }
 
-// unitName matches names of units and patterns for them, which need no escapes in a condition.
+// unitName matches names of units and patterns for them.
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)
 
-// unitCondition returns the condition for a unit. As systemctl does, it takes a name without a type for a service.
+// unitCondition returns the condition for a unit.
 func unitCondition(name string) (string, error) {
-	full := name
-	if !cgroup.IsUnit(name) {
-		full += ".service"
-	}
 	_, err := path.Match(name, "")
-	switch {
-	case workload.IsPattern(name) && err == nil && unitName.MatchString(name):
-		// A backslash is a part of names, as in dev-disk-by\x2duuid.swap, and escapes in patterns.
-		return fmt.Sprintf(`unit ~ "%s"`, strings.ReplaceAll(name, `\`, `\\`)), nil
-	case cgroup.IsUnit(full):
-		return fmt.Sprintf(`unit == "%s"`, full), nil
+	if workload.IsPattern(name) && err == nil && unitName.MatchString(name) || cgroup.IsUnit(name) || cgroup.IsUnit(name+".service") {
+		return nameCondition("unit", name)
 	}
 	return "", fmt.Errorf("--unit %q is neither the name of a systemd unit that can have processes nor a pattern", name)
+}
+
+// nameCondition returns the condition that a part of records has a name, or matches a pattern. A backslash is a part of the name, as in
+// dev-disk-by\x2duuid.swap: conditions compare what is printed, in which it is doubled, and it escapes in patterns.
+func nameCondition(part, name string) (string, error) {
+	op, printed := "==", reader.StringValue(name).String()
+	if workload.IsPattern(name) {
+		op, printed = "~", strings.ReplaceAll(printed, `\`, `\\`)
+	}
+	quoted, err := quoteValue(printed)
+	return part + " " + op + " " + quoted, err
+}
+
+// sayAbsent says which programs and units no process has now: they may be misspelt.
+func (f *conditionFlags) sayAbsent(e *env) {
+	if len(f.programs)+len(f.workloads.units) == 0 {
+		return
+	}
+	processes := workload.Processes(f.workloads.root)
+	absent := func(part, name string, of func(p *workload.Process) string) {
+		var c *reader.Condition
+		if text, err := nameCondition(part, name); err == nil {
+			c, _ = reader.ParseCondition(text) // they have been parsed before
+		}
+		var names []string
+		for i := range processes {
+			p := &processes[i]
+			if c == nil || c.Match(&reader.Event{Process: &reader.Process{Comm: p.Comm, Exe: p.Program, Unit: p.Unit}}) {
+				return
+			}
+			names = append(names, of(p))
+		}
+		slices.Sort(names)
+		if similar := similarNames(name, slices.Compact(names)); len(similar) > 0 {
+			name += " (did you mean " + listed(similar) + "?)"
+		}
+		e.say("! no process of the %s %s runs now", part, text.Printable(name))
+	}
+	for _, name := range f.programs {
+		absent("program", name, func(p *workload.Process) string { return p.Program })
+	}
+	for _, name := range f.workloads.units {
+		absent("unit", name, func(p *workload.Process) string {
+			if cgroup.IsUnit(name) {
+				return p.Unit
+			}
+			return strings.TrimSuffix(p.Unit, ".service")
+		})
+	}
 }
 
 // appendIn appends the condition that the name has one of the ids. A condition has room for 900 of containers.

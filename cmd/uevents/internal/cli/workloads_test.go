@@ -61,23 +61,51 @@ func TestWorkloadConditions(t *testing.T) {
 		want []string
 	}{
 		{workloadFlags{}, nil},
-		{workloadFlags{units: []string{"nginx"}}, []string{`unit == "nginx.service"`}},
+		{workloadFlags{units: []string{"nginx"}}, []string{`unit == "nginx"`}},
 		{workloadFlags{units: []string{"nginx.service"}}, []string{`unit == "nginx.service"`}},
-		{workloadFlags{units: []string{"org.example.app"}}, []string{`unit == "org.example.app.service"`}},
+		{workloadFlags{units: []string{"org.example.app"}}, []string{`unit == "org.example.app"`}},
 		{workloadFlags{units: []string{"user-1000.slice", "worker@[0-9].*"}}, []string{`(unit == "user-1000.slice" or unit ~ "worker@[0-9].*")`}},
-		{workloadFlags{units: []string{`a\x2db`, `a\x2d?`}}, []string{`(unit == "a\x2db.service" or unit ~ "a\\x2d?")`}},
+		{workloadFlags{units: []string{`a\x2db`, `a\x2d?`}}, []string{`(unit == "a\\x2db" or unit ~ "a\\\\x2d?")`}},
 		{workloadFlags{containers: []string{"db"}}, []string{id("b1")}},
 		{workloadFlags{containers: []string{"b1", "db", "shop-*"}}, []string{fmt.Sprintf("container_id in (%q, %q, %q)", containerID("a1"), containerID("a2"), containerID("b1"))}},
 		{workloadFlags{containers: []string{containerID("ff")}}, []string{id("ff")}},
 		{workloadFlags{pods: []string{"test/web-0"}}, []string{fmt.Sprintf("pod_uid == %q", uid1)}},
 		{workloadFlags{pods: []string{podUID}}, []string{fmt.Sprintf("pod_uid == %q", podUID)}},
-		{workloadFlags{pods: []string{"web-*"}, units: []string{"x"}}, []string{`unit == "x.service"`, fmt.Sprintf("pod_uid in (%q, %q)", uid0, uid1)}},
+		{workloadFlags{pods: []string{"web-*"}, units: []string{"x"}}, []string{`unit == "x"`, fmt.Sprintf("pod_uid in (%q, %q)", uid0, uid1)}},
 		{workloadFlags{pods: []string{"default/web-0"}, containers: []string{"app"}}, []string{fmt.Sprintf("pod_uid == %q", uid0), id("d0")}},
 	} {
 		c.f.root = root
 		list, err := c.f.conditions()
 		require.NoError(t, err)
 		assert.Equal(t, c.want, list)
+	}
+}
+
+// TestNameConditions: a name is selected by what it is, whatever its characters, and by patterns.
+func TestNameConditions(t *testing.T) {
+	for name, patterns := range map[string][]string{
+		`at\x2dtest.service`: {`at\x2dtest`, `at\x2dtest.service`, `at\x2d*`, `at*`, `a?\x2dtest.servic[e]`},
+		"ünä.service":        {"ün*", "ün?.service", "?nä.service", "[ü]n[a-ä]*"},
+	} {
+		ev := &reader.Event{Process: &reader.Process{Unit: name, Comm: name}}
+		for _, pattern := range patterns {
+			programs := conditionFlags{programs: []string{pattern}}
+			c, err := programs.condition()
+			require.NoError(t, err)
+			assert.Equal(t, pattern != `at\x2dtest`, c.Match(ev), pattern)
+			if strings.HasPrefix(name, "at") {
+				units := conditionFlags{workloads: workloadFlags{units: []string{pattern}}}
+				c, err = units.condition()
+				require.NoError(t, err)
+				assert.True(t, c.Match(ev), pattern)
+			}
+		}
+	}
+	for _, name := range []string{`b\s`, `b\`, "a\nb", "\xff\xfe", `"'`, "a b"} {
+		c, err := (&conditionFlags{programs: []string{name}}).condition()
+		require.NoError(t, err)
+		assert.True(t, c.Match(&reader.Event{Process: &reader.Process{Comm: name}}), name)
+		assert.False(t, c.Match(&reader.Event{Process: &reader.Process{Comm: name + "x"}}), name)
 	}
 }
 

@@ -45,8 +45,11 @@ var columns = slices.Concat(
 		ofProcess("pod_uid", "of Kubernetes", func(p *reader.Process) *string { return &p.PodUID }),
 		ofProcess("process_service", "the service.name that the process publishes as OpenTelemetry's process context",
 			func(p *reader.Process) *string { return &p.ServiceName }),
-		number("tid", "the thread", func(ev *reader.Event) *int32 { return &ev.TID }),
-		always("cpu", "the CPU that it ran on", func(ev *reader.Event) *int { return &ev.CPU })),
+		number("tid", "the thread; records in shared memory do not tell", func(ev *reader.Event) *int32 { return &ev.TID }),
+		column{
+			"cpu", aNumber, "the CPU that it ran on; records in shared memory do not tell", 0, appendCPU,
+			number("", "", func(ev *reader.Event) *int { return &ev.CPU }).parse,
+		}),
 	in(rarePart,
 		number("cgroup_id", "the inode number of the cgroup's directory", func(ev *reader.Event) *uint64 { return &ev.CgroupID })),
 	in(tracePart,
@@ -134,6 +137,13 @@ func appendTime(b []byte, ev *reader.Event, c *clock, json bool) []byte {
 		return c.kernel.appendQuoted(b, ev.Time)
 	}
 	return c.append(b, ev.Time, ev.Monotonic)
+}
+
+func appendCPU(b []byte, ev *reader.Event, _ *clock, _ bool) []byte {
+	if ev.CPU < 0 {
+		return b
+	}
+	return attrjson.AppendInt(b, int64(ev.CPU))
 }
 
 func appendSeverity(b []byte, ev *reader.Event, _ *clock, json bool) []byte {

@@ -51,7 +51,7 @@ func TestPlainFields(t *testing.T) {
 		for _, format := range []string{"{{range $k, $v := .}}{{$k}}={{$v}} {{end}}", fmt.Sprintf("{{index . %q}}{{.last}}{{.nosuch}}", name)} {
 			require.Equal(t, written(t, format, Options{}, decoded), written(t, format, Options{}, plain), plain.FieldsJSON)
 		}
-		u := NewUnseen([]string{name, "nosuch", "no.such"})
+		u := NewUnseen("text", []string{name, "nosuch", "no.such"})
 		u.See(plain)
 		require.Equal(t, []string{"nosuch", "no.such"}, u.Names())
 	}

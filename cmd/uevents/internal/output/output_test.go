@@ -118,7 +118,7 @@ func TestTextTimes(t *testing.T) {
 
 func TestTextFields(t *testing.T) {
 	fields := []string{"severity", "message", "shard", "duration", "status", "nosuch", "trace_id"}
-	assert.Equal(t, "DEBUG cache miss shard=3\nGET /users/{id} 12.4ms error 4b0102030000000000000000000000ff\n",
+	assert.Equal(t, "DEBUG cache miss shard=3 - - -\n- GET /users/{id} 12.4ms error 4b0102030000000000000000000000ff\n",
 		written(t, "text", Options{Fields: fields}, logEvent(), spanEvent()))
 	assert.Equal(t, "shard=3 myapp\n", written(t, "text", Options{Fields: []string{"shard", "program"}}, logEvent()))
 	// A field with the name of a column is selected if the column is empty.

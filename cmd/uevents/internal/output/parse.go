@@ -13,7 +13,7 @@ import (
 // ParseEvent sets an event from the object that -o json writes. It ignores unknown members: later versions may add some. An
 // error says what is no member of a record.
 func ParseEvent(ev *reader.Event, v reader.Value) error {
-	*ev = reader.Event{}
+	*ev = reader.Event{CPU: -1}
 	known := false
 	for _, f := range v.Fields() {
 		c := columnOf[f.Name]

@@ -13,6 +13,8 @@ import (
 // raw writes the undecoded payload of each record in hexadecimal, after the name of its event:
 //
 //	20:41:07.318 user_events:myapp_debug myapp[812] cpu 3 0100000048...
+//
+// Records in shared memory have no CPU, but -.
 type raw struct {
 	w io.Writer
 	b []byte
@@ -28,7 +30,11 @@ func (r *raw) Write(ev *reader.Event) error {
 	b = append(b, ' ')
 	b = AppendProcess(b, process(ev).Comm, ev.PID)
 	b = append(b, " cpu "...)
-	b = strconv.AppendInt(b, int64(ev.CPU), 10)
+	if ev.CPU < 0 {
+		b = append(b, '-')
+	} else {
+		b = strconv.AppendInt(b, int64(ev.CPU), 10)
+	}
 	b = append(b, ' ')
 	b = hex.AppendEncode(b, ev.Raw[min(len(ev.Raw), tracepoint.CommonSize):])
 	r.b = append(b, '\n')

@@ -40,11 +40,16 @@ func JSONHelp() string {
 // Unseen finds names of [Options].Fields that no event has, such as misspelt ones. The zero value has none.
 type Unseen struct{ names []string }
 
-// NewUnseen returns the names that are no columns, which events may lack.
-func NewUnseen(fields []string) Unseen {
+// NewUnseen returns the names that are no parts of records, which events may lack, of those that [Options].Fields or a template have.
+func NewUnseen(format string, fields []string) Unseen {
+	if isTemplate(format) {
+		if t, err := compileTemplate(format); err == nil {
+			fields = partsNamed(t).names
+		}
+	}
 	var u Unseen
 	for _, name := range fields {
-		if columnOf[name] == nil {
+		if s := selectedOf(name); s.col == nil && !s.part && name != "" {
 			u.names = append(u.names, name)
 		}
 	}
@@ -66,16 +71,25 @@ func (u *Unseen) Names() []string { return u.names }
 type selected struct {
 	name string
 	col  *column // nil: none has the name
+	part bool    // it is a part of records that has another name here: level
 }
 
-func selectedOf(name string) selected { return selected{name, columnOf[name]} }
+func selectedOf(name string) selected {
+	col := columnOf[name]
+	return selected{name, col, col == nil && slices.Contains(reader.ConditionNames(), name)}
+}
 
 // appendColumn appends the column as JSON or as text. It appends nothing if the event lacks it.
 func (s *selected) appendColumn(b []byte, ev *reader.Event, c *clock, json bool) []byte {
-	if s.col == nil {
-		return b
+	switch {
+	case s.col != nil:
+		return s.col.append(b, ev, c, json)
+	case s.part:
+		if v, ok := ev.Value(s.name); ok {
+			return appendValue(b, v, json)
+		}
 	}
-	return s.col.append(b, ev, c, json)
+	return b
 }
 
 // append appends the column, or the field if that is empty.

@@ -52,19 +52,20 @@ func RingSize(n int) string {
 // MaxSize is the largest number of bytes that ParseSize takes.
 const MaxSize = 1 << 30
 
-// ParseSize parses a number of bytes, which may end in K, M or G, from 1 to MaxSize.
+// ParseSize parses a number of bytes, which may end in K, M or G, or in k, m or g, from 1 to MaxSize.
 func ParseSize(s string) (int, error) {
 	digits, shift := s, 0
+	upper := strings.ToUpper(s)
 	for i, unit := range "KMG" {
-		for _, suffix := range []string{string(unit) + "iB", string(unit)} {
-			if rest, ok := strings.CutSuffix(s, suffix); ok {
+		for _, suffix := range []string{string(unit) + "IB", string(unit)} {
+			if rest, ok := strings.CutSuffix(upper, suffix); ok {
 				digits, shift = rest, 10*(i+1)
 			}
 		}
 	}
 	n, err := strconv.ParseUint(digits, 10, 31)
 	if err != nil || n == 0 || n<<shift > MaxSize {
-		return 0, fmt.Errorf("size %q is none of 1 to 1G bytes", s)
+		return 0, fmt.Errorf("%q is no size from 1 to 1G, such as 512K or 2M", s)
 	}
 	return int(n << shift), nil
 }

@@ -25,7 +25,7 @@ func TestSize(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, n)
 	}
-	for _, s := range []string{"", "0", "-1", "K", "1T", "2G", "1k", "1.5M", "1 M"} {
+	for _, s := range []string{"", "0", "-1", "K", "1T", "2G", "1kk", "1.5M", "1 M"} {
 		_, err := ParseSize(s)
 		assert.Error(t, err, s)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"text/template"
 	"time"
 
@@ -40,12 +41,18 @@ func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
 	if len(o.Fields) > 0 {
 		return nil, fmt.Errorf("%w: a template selects the fields itself", errFormat)
 	}
-	t, err := template.New("output").Option("missingkey=zero").Parse(text)
+	t, err := compileTemplate(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
 	named := partsNamed(t)
 	return &templateWriter{w: w, t: t, named: named, parts: simpleParts(t, len(named.names)), data: map[string]string{}, c: newClock(o)}, nil
+}
+
+func isTemplate(format string) bool { return strings.Contains(format, "{{") }
+
+func compileTemplate(text string) (*template.Template, error) {
+	return template.New("output").Option("missingkey=zero").Parse(text)
 }
 
 func (t *templateWriter) Write(ev *reader.Event) error {

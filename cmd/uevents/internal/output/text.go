@@ -185,7 +185,7 @@ func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
 	return b
 }
 
-// selected appends the selected columns as values, and selected fields with their names.
+// selected appends the selected columns as values, which are - where the record lacks them, and selected fields with their names.
 func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
 	for i := range t.fields {
 		f := &t.fields[i]
@@ -203,6 +203,8 @@ func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
 			if start == 0 {
 				b = b[1:]
 			}
+		} else if f.col != nil || f.part {
+			b = append(b[:value], '-')
 		}
 	}
 	return b

@@ -84,7 +84,7 @@ func TestWholeLine(t *testing.T) {
 func TestSelectedFields(t *testing.T) {
 	ev := logEvent()
 	ev.Fields = []reader.Field{{Name: "db.table", Value: reader.StringValue("users")}, {Name: "n", Value: reader.Int64Value(3)}}
-	u := NewUnseen([]string{"time", "db.table", "n", "db.nosuch"})
+	u := NewUnseen("", []string{"time", "db.table", "n", "db.nosuch"})
 	u.See(ev)
 	assert.Equal(t, []string{"db.nosuch"}, u.Names())
 	fields := []string{"db.table", "db.nosuch", "n"}

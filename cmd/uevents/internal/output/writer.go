@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
@@ -48,7 +47,7 @@ func New(format string, w io.Writer, o Options) (Writer, error) {
 	switch {
 	case o.Stack != nil && format != "" && format != "text" && format != "json":
 		return nil, fmt.Errorf("%w: stacks are written as text and json", errFormat)
-	case strings.Contains(format, "{{"):
+	case isTemplate(format):
 		return newTemplate(format, w, o)
 	case format == "" || format == "text":
 		return newText(w, o), nil

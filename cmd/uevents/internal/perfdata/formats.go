@@ -23,11 +23,13 @@ func (r *Reader) addFormats(b []byte) error {
 		return err
 	}
 	maps.Copy(r.formats, formats)
-	waiting := r.unresolved
-	r.unresolved = nil
-	for _, l := range waiting {
-		if err := r.resolve(l); err != nil {
-			return err
+	for number := range formats {
+		waiting := r.unresolved[number]
+		delete(r.unresolved, number)
+		for _, l := range waiting {
+			if err := r.resolve(l); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -37,7 +39,7 @@ func (r *Reader) addFormats(b []byte) error {
 func (r *Reader) resolve(l *layout) error {
 	f, ok := r.formats[l.number]
 	if !ok {
-		r.unresolved = append(r.unresolved, l)
+		r.unresolved[l.number] = append(r.unresolved[l.number], l)
 		return nil
 	}
 	if f.decoder == nil {

@@ -35,7 +35,7 @@ type Reader struct {
 	layouts    map[uint64]*layout // by id of the records; 0 if the file has no ids
 	any        *layout            // of the first event, for records without an id; nil before it
 	formats    map[uint64]*tracepointFormat
-	unresolved []*layout // of tracepoints whose formats did not come yet
+	unresolved map[uint64][]*layout // of tracepoints whose formats did not come yet, by their numbers
 	chain      []uint64
 	copies     reader.Copies
 	queue      queue
@@ -67,7 +67,7 @@ type layout struct {
 // may be nil. The file must stay open while the Reader is in use.
 func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
 	r := &Reader{
-		symbols: table, layouts: map[uint64]*layout{}, formats: map[uint64]*tracepointFormat{}, processes: map[int32]*reader.Process{},
+		symbols: table, layouts: map[uint64]*layout{}, formats: map[uint64]*tracepointFormat{}, unresolved: map[uint64][]*layout{}, processes: map[int32]*reader.Process{},
 		clock: Clock{Monotonic: true, WallTime: true}, recordClock: noClock, wallClock: noClock,
 	}
 	buf := bufio.NewReaderSize(in, 1<<20)

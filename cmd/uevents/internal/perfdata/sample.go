@@ -6,7 +6,7 @@ import "math/bits"
 type sample struct {
 	time      uint64
 	pid, tid  int32
-	cpu       int
+	cpu       int // -1 if unknown
 	cgroup    uint64
 	callchain []uint64
 	raw       []byte
@@ -85,10 +85,15 @@ func (l *layout) parse(rec record, chain []uint64) (s sample, ok bool) {
 		return s, false
 	}
 	s.time = word(sampleTime)
-	s.cpu = int(uint32(word(sampleCPU)))
+	s.cpu = -1
 	if l.sampleType&sampleTID != 0 {
 		at := body[l.fieldsBefore(sampleTID):]
 		s.pid, s.tid = int32(order.Uint32(at)), int32(order.Uint32(at[4:]))
+	}
+	if l.sampleType&sampleCPU != 0 {
+		if s.cpu = int(int32(order.Uint32(body[l.fieldsBefore(sampleCPU):]))); s.cpu < 0 {
+			s.tid = 0 // that of threadOf
+		}
 	}
 	c := &cursor{b: body[l.fieldsBefore(sampleRead):]}
 	if l.sampleType&sampleCallchain != 0 {

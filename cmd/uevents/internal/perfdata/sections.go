@@ -3,6 +3,8 @@ package perfdata
 import (
 	"errors"
 	"io"
+	"maps"
+	"slices"
 )
 
 // section is a part of a file that a Writer or perf record finished.
@@ -44,7 +46,7 @@ func (r *Reader) openSections(in io.Reader) error {
 		return err
 	}
 	if len(r.unresolved) > 0 {
-		return malformed("it has no format of tracepoint %d", r.unresolved[0].number)
+		return malformed("it has no format of tracepoint %d", slices.Min(slices.Collect(maps.Keys(r.unresolved))))
 	}
 	r.queue.next = data.offset
 	r.queue.buf.Reset(io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(size)))))

@@ -154,7 +154,7 @@ func TestMemory(t *testing.T) {
 		require.NoError(t, err)
 		for range 2 {
 			ev := eventAt(uint64(len(events)), d.Format().Name, make([]byte, tracepoint.CommonSize+8))
-			ev.Raw[tracepoint.CommonSize], ev.TID, ev.Decoder = byte(i+1), 0, d
+			ev.Raw[tracepoint.CommonSize], ev.TID, ev.CPU, ev.Decoder = byte(i+1), 0, -1, d
 			events = append(events, ev)
 		}
 	}
@@ -162,6 +162,8 @@ func TestMemory(t *testing.T) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Contains(t, string(content), "name: a\nID: 32769\n")
+	task := order.AppendUint64(order.AppendUint32(order.AppendUint32(nil, 812), 812), events[0].Monotonic)
+	assert.Contains(t, string(content), string(task), "perf takes thread 0 for the kernel's")
 	file, err := os.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
@@ -173,6 +175,6 @@ func TestMemory(t *testing.T) {
 		assert.Equal(t, name, ev.Fields[0].Name)
 		assert.EqualValues(t, i/2+1, ev.Fields[0].Value.Uint64())
 		assert.EqualValues(t, 1<<15+i/2, order.Uint16(ev.Raw), "perf finds the format by it")
-		assert.EqualValues(t, 812, ev.TID, "0 would be the kernel's")
+		assert.Equal(t, []int{0, -1}, []int{int(ev.TID), ev.CPU}, "they are not known")
 	}
 }

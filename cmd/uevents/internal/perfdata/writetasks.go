@@ -43,7 +43,8 @@ func (w *Writer) task(ev *reader.Event, tid int32) {
 	}
 }
 
-// threadOf returns the thread that wrote a record: of those in shared memory, that is not known, and perf takes 0 for the kernel's.
+// threadOf returns the thread that wrote a record: of those in shared memory, neither that nor the CPU is known, and perf takes
+// thread 0 for the kernel's.
 func threadOf(ev *reader.Event) int32 {
 	if ev.TID != 0 {
 		return ev.TID

@@ -16,7 +16,8 @@ import (
 // Process is a process of the machine, but no thread of the kernel.
 type Process struct {
 	PID     int32
-	Program string // base name of its program's file, or else its own name; programs choose both
+	Program string // base name of its program's file, or else Comm; programs choose both
+	Comm    string
 	cgroup.Names
 }
 
@@ -42,6 +43,8 @@ func (s *Snapshot) readProcesses() {
 		if p.Program, err = ProgramOf(of); errors.Is(err, fs.ErrNotExist) {
 			continue // a thread of the kernel, or it has ended
 		}
+		comm, _ := os.ReadFile(filepath.Join(of, "comm"))
+		p.Comm = strings.TrimSuffix(string(comm), "\n")
 		groups, _ := os.ReadFile(filepath.Join(of, "cgroup"))
 		p.Names = cgroup.Parse(string(groups))
 		s.Processes = append(s.Processes, p)

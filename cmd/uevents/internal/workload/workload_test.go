@@ -211,6 +211,7 @@ func TestProcesses(t *testing.T) {
 	m.process(100, "/usr/sbin/nginx (deleted)", "/system.slice/nginx.service")
 	m.process(101, "/usr/sbin/nginx", "/system.slice/nginx.service")
 	m.process(200, "/app", "/kubepods.slice/kubepods-pod"+strings.ReplaceAll(uid1, "-", "_")+".slice/cri-containerd-"+id("a1")+".scope")
+	m.file("proc/101/comm", "nginx: worker\n")
 	m.file("proc/2/comm", "kthreadd\n")
 	m.file("proc/uptime", "")
 	m.file("proc/0/comm", "")
@@ -219,11 +220,11 @@ func TestProcesses(t *testing.T) {
 	m.file("var/log/pods/default_web-0_"+uid1+"/app/0.log", "")
 	s := Read(m.root)
 	assert.ElementsMatch(t, []Process{
-		{1, "systemd", cgroup.Names{Path: "/init.scope", Unit: "init.scope"}},
-		{100, "nginx", cgroup.Names{Path: "/system.slice/nginx.service", Unit: "nginx.service"}},
-		{101, "nginx", cgroup.Names{Path: "/system.slice/nginx.service", Unit: "nginx.service"}},
-		{200, "app", s.Processes[len(s.Processes)-2].Names},
-		{300, "hidden", cgroup.Names{}},
+		{1, "systemd", "comm", cgroup.Names{Path: "/init.scope", Unit: "init.scope"}},
+		{100, "nginx", "comm", cgroup.Names{Path: "/system.slice/nginx.service", Unit: "nginx.service"}},
+		{101, "nginx", "nginx: worker", cgroup.Names{Path: "/system.slice/nginx.service", Unit: "nginx.service"}},
+		{200, "app", "comm", s.Processes[len(s.Processes)-2].Names},
+		{300, "hidden", "hidden", cgroup.Names{}},
 	}, s.Processes)
 	assert.Equal(t, []Container{{ID: id("a1"), Namespace: "default", Pod: "web-0", PodUID: uid1}}, s.Containers)
 	assert.Equal(t, []string{"init.scope", "nginx.service"}, s.Units())
