@@ -40,13 +40,7 @@ underscore, or a glob such as '*_error'.`,
 			if err != nil {
 				return err
 			}
-			if not.kernel != nil && !errors.Is(not.kernel, uevents.ErrNotSupported) {
-				message, remedy := messageOf(hintForList(not.kernel))
-				e.say("! the kernel's events are not listed: %s", message)
-				if remedy != "" {
-					e.say("  -> %s", remedy)
-				}
-			}
+			e.sayNotListed(not.kernel)
 			sayRefused(e.say, not.memory)
 			if len(list) == 0 {
 				sayNamespace(e.say)
@@ -68,6 +62,18 @@ underscore, or a glob such as '*_error'.`,
 	}
 	outputFlag(cmd, &format, "text", "json")
 	return cmd
+}
+
+// sayNotListed says why the kernel's events are not in a list. A kernel without user_events has none.
+func (e *env) sayNotListed(err error) {
+	if err == nil || errors.Is(err, uevents.ErrNotSupported) {
+		return
+	}
+	message, remedy := messageOf(hintForList(err))
+	e.say("! the kernel's events are not listed: %s", message)
+	if remedy != "" {
+		e.say("  -> %s", remedy)
+	}
 }
 
 // printEvents prints events as a table, and the programs that have them in shared memory.

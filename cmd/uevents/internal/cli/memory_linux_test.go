@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
@@ -128,3 +130,15 @@ var (
 	lossNotice  = regexp.MustCompile(`(?m)^! (\d.*) lost \(ring full\)`)
 	lossOfEvent = regexp.MustCompile(`(?:^|, | and )(\d[\d,]*) (?:records|of)`)
 )
+
+// TestNotListed: a list without the kernel's events says why, and what to do.
+func TestNotListed(t *testing.T) {
+	for want, err := range map[string]error{
+		"": nil, "!": uevents.ErrNotSupported,
+		"! the kernel's events are not listed: permission denied\n  -> files of tracefs belong to root: run it as root, or let a group read them: sudo uevents setup GROUP --apply\n": fs.ErrPermission,
+	} {
+		var errs strings.Builder
+		new(feed).env(t, io.Discard, &errs).sayNotListed(err)
+		assert.Equal(t, strings.TrimSuffix(want, "!"), errs.String())
+	}
+}
