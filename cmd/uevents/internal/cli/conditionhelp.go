@@ -46,8 +46,8 @@ part of the record. What only some kinds of records have, such as the status of 
 attribute's name in the others. fields.NAME and resource.NAME are attributes, whatever the
 part of that name. A name with other characters needs quotes. The message of a declared record
 is the name of its event; the record decides for its copy in the event of its level. unit == x
-means x.service. Of records in shared memory, comm is what uevents found, and no thread or CPU
-is known.
+means x.service. Of a program in shared memory, comm is the name that it had when uevents found
+it; thread and CPU are not known.
 Recordings of perf.data have no more of a program than the 15 bytes of its comm. Parts:
 ` + columnsOf(reader.ConditionNames()) + "\n\n" + workloadHelp,
 	}

@@ -156,7 +156,7 @@ func (n *notes) process(ev *reader.Event) {
 // sayNamespace says why there may be no events in shared memory.
 func sayNamespace(say func(format string, args ...any)) {
 	if !sys.InitialNamespace("pid") {
-		say("! programs outside of this PID namespace are not found: of those in shared memory, there are no events")
+		say("! programs outside of this PID namespace are not found: events in their shared memory are missing")
 		say("  -> " + hostPIDRemedy)
 	}
 }
