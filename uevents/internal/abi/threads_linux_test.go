@@ -14,8 +14,30 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 )
 
+// ownProcess runs the test in a process of its own, in which it returns true: threads that a registering thread creates share its
+// registrations, and other tests registered on threads that live on.
+func ownProcess(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(envTask) != "" {
+		t.Cleanup(func() {
+			if !t.Failed() {
+				fmt.Println("\ndone")
+			}
+		})
+		return true
+	}
+	enableAddress(t)
+	p := start(t, "run")
+	p.says("done")
+	require.NoError(t, p.cmd.Wait())
+	return false
+}
+
 // TestOtherThread: why all registrations are on one thread.
 func TestOtherThread(t *testing.T) {
+	if !ownProcess(t) {
+		return
+	}
 	f, _ := enableAddress(t)
 	lockThread(t)
 	_, reg := register(t, f)
@@ -31,15 +53,9 @@ func TestOtherThread(t *testing.T) {
 	require.NoError(t, f.Unregister(reg.Word, 0))
 }
 
-// TestDeadThread: why that thread never ends. It runs in a process of its own: threads that
-// a registering thread creates share its registrations, and other tests registered on
-// threads that live on.
+// TestDeadThread: why that thread never ends.
 func TestDeadThread(t *testing.T) {
-	if os.Getenv(envTask) == "" {
-		enableAddress(t)
-		p := start(t, "run")
-		p.says("done")
-		require.NoError(t, p.cmd.Wait())
+	if !ownProcess(t) {
 		return
 	}
 	f, tfs := enableAddress(t)
@@ -58,7 +74,4 @@ func TestDeadThread(t *testing.T) {
 	assert.Zero(t, during.Load(), "enabled after the thread's death: never told")
 	i.Detach()
 	assert.NotZero(t, before.Load(), "disabled after the thread's death: never told")
-	if !t.Failed() {
-		fmt.Println("\ndone")
-	}
 }
