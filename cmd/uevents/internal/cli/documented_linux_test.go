@@ -72,7 +72,8 @@ func outputOf(t *testing.T, args []string, last string) string {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	e := newEnv()
-	e.out, e.err = &terminal, &terminal
+	e.out, e.err = &terminal, struct{ io.Writer }{&terminal}
+	e.terminal = func(stream any) (terminalSize, bool) { return terminalSize{120, 24}, stream == e.err } // without the colours of both
 	code := make(chan int, 1)
 	go func() { code <- run(ctx, e, args) }()
 	testscale.Eventually(t, func() bool { return strings.Contains(terminal.String(), "attached ") }, "%s", &terminal)
