@@ -43,8 +43,7 @@ func (s *Snapshot) readProcesses() {
 		if p.Program, err = ProgramOf(of); errors.Is(err, fs.ErrNotExist) {
 			continue // a thread of the kernel, or it has ended
 		}
-		comm, _ := os.ReadFile(filepath.Join(of, "comm"))
-		p.Comm = strings.TrimSuffix(string(comm), "\n")
+		p.Comm = commOf(of)
 		groups, _ := os.ReadFile(filepath.Join(of, "cgroup"))
 		p.Names = cgroup.Parse(string(groups))
 		s.Processes = append(s.Processes, p)
@@ -61,8 +60,13 @@ func ProgramOf(dir string) (string, error) {
 	if err == nil {
 		return filepath.Base(exe), nil
 	}
-	comm, _ := os.ReadFile(filepath.Join(dir, "comm")) // it may have ended
-	return strings.TrimSuffix(string(comm), "\n"), err
+	return commOf(dir), err
+}
+
+// commOf returns the name of a process, "" if it has ended.
+func commOf(dir string) string {
+	comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
+	return strings.TrimSuffix(string(comm), "\n")
 }
 
 // Units returns the systemd units that have processes, sorted, without those that a runtime made for a container.
