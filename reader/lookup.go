@@ -46,12 +46,18 @@ func declaredAs(a, b string) bool {
 
 // Value returns the value of a name of conditions, and whether the record has it: of a part of the record, of an attribute, or of an
 // attribute of the resource. The Event was decoded with DecodeFull. A level is the name of a severity.
-func (ev *Event) Value(name string) (Value, bool) {
+func (ev *Event) Value(name string) (Value, bool) { return ValueOf(name)(ev) }
+
+// ValueOf returns [Event.Value] of a name, for many events.
+func ValueOf(name string) func(*Event) (Value, bool) {
 	if name == "level" || name == "severity" {
-		return textValue(severityName(ev.Severity)), ev.Severity != 0
+		return func(ev *Event) (Value, bool) { return textValue(severityName(ev.Severity)), ev.Severity != 0 }
 	}
-	v := newLeaf(name).of(ev)
-	return v, v.typ != TypeNull
+	l := newLeaf(name)
+	return func(ev *Event) (Value, bool) {
+		v := l.of(ev)
+		return v, v.typ != TypeNull
+	}
 }
 
 func severityName(s Severity) string {

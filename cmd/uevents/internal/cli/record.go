@@ -20,6 +20,7 @@ import (
 
 type recordFlags struct {
 	selection
+	tail                   tailFlags
 	output, format, weight string
 	sched, stack           bool
 	duration               time.Duration
@@ -56,6 +57,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
+	f.tail.add(e, cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))
@@ -140,7 +142,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
-	if r.live, err = e.open(dir, o); err != nil {
+	if r.live, err = f.tail.open(e, dir, o); err != nil {
 		return hintForOpen(err)
 	}
 	err = r.run(ctx, f, ro, patterns, command)
@@ -316,7 +318,7 @@ func (r *recorder) summary(st *reader.Stats) {
 	if r.file.failed != nil {
 		done = " read (the file has a part of them)"
 	}
-	r.e.say("%s", countLine(st, output.Count(r.counted.records)+done, r.e.now().Sub(r.began)))
+	r.e.say("%s", countLine(st, output.Count(r.counted.records)+done, r.e.now().Sub(r.began), heldBack(r.live)...))
 	if st.Undecodable > 0 {
 		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))
 	}

@@ -25,20 +25,21 @@ import (
 func TestMain(m *testing.M) {
 	oneRequest = time.Hour // so that no script depends on the time
 	testscript.Main(m, map[string]func(){
-		"programs":      programs,
-		"uevents":       func() { os.Exit(Main()) },
-		"seen":          program(seen),
-		"logprogram":    program(logProgram),
-		"writeprogram":  program(writeProgram),
-		"manyprogram":   program(manyProgram),
-		"stateprogram":  program(stateProgram),
-		"headerprogram": program(headerProgram),
-		"webserver":     program(webServer),
-		webshop:         program(shopMain),
-		payments:        program(shopMain),
-		"otelprogram":   program(otelProgram),
-		"hangprogram":   program(hangProgram),
-		"pprof":         program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
+		"programs":       programs,
+		"uevents":        func() { os.Exit(Main()) },
+		"seen":           program(seen),
+		"logprogram":     program(logProgram),
+		"writeprogram":   program(writeProgram),
+		"manyprogram":    program(manyProgram),
+		"stateprogram":   program(stateProgram),
+		"headerprogram":  program(headerProgram),
+		"webserver":      program(webServer),
+		webshop:          program(shopMain),
+		payments:         program(shopMain),
+		"requestprogram": program(requestProgram),
+		"otelprogram":    program(otelProgram),
+		"hangprogram":    program(hangProgram),
+		"pprof":          program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
 	})
 }
 

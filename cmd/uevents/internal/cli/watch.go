@@ -15,6 +15,7 @@ type watchFlags struct {
 	selection
 	outputFlags
 	timeLimit
+	tail    tailFlags
 	maxRate int
 	stack   bool
 }
@@ -35,6 +36,8 @@ it ends, however it ends, they are as before.
 ` + allHelp + `
 
 ` + conditionHelp + `
+
+` + tailHelp + `
 
 What happens besides goes to standard error: events that appear (+) and end (-), and
 records that were lost (!) because they came faster than they were read, at most once a
@@ -68,6 +71,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
+	f.tail.add(e, cmd)
 	f.addOutput(cmd)
 	f.addDuration(cmd)
 	flags := cmd.Flags()
@@ -93,7 +97,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 		return err
 	}
 	began := e.now()
-	if w.live, err = e.open(dir, o); err != nil {
+	if w.live, err = f.tail.open(e, dir, o); err != nil {
 		return hintForOpen(err)
 	}
 	st, err := w.live.Stats()

@@ -257,7 +257,7 @@ func (w *watcher) notice(n reader.Notice) {
 func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	w.sayBeyond()
 	w.notes.flush()
-	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"}))
+	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, append(heldBack(w.live), count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"})...))
 	w.e.sayUnseen(w.unseen, w.shown)
 	w.names.say()
 	if st.Undecodable > 0 {

@@ -1,0 +1,238 @@
+package tail
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+)
+
+var decoder = func() *reader.Decoder {
+	d, err := reader.NewDecoder(tracepoint.System, tracepoint.MustParse("r u32 id; u32 n; u8 bad").Format())
+	if err != nil {
+		panic(err)
+	}
+	return d
+}()
+
+// recordOf returns a record of a request, 0 for none, at a time in milliseconds.
+func recordOf(ms int, id, n uint32, bad bool) *reader.Event {
+	raw := make([]byte, tracepoint.CommonSize, tracepoint.CommonSize+9)
+	raw = append(raw, byte(id), byte(id>>8), byte(id>>16), byte(id>>24), byte(n), byte(n>>8), byte(n>>16), byte(n>>24), 0)
+	if bad {
+		raw[len(raw)-1] = 1
+	}
+	ev := &reader.Event{Monotonic: uint64(ms)*1e6 + 1, Time: time.Unix(1, 0), Raw: raw, CPU: 3, PID: 7}
+	if err := decoder.Decode(raw, ev, nil); err != nil {
+		panic(err)
+	}
+	return ev
+}
+
+func when(t testing.TB, text string) *reader.Condition {
+	t.Helper()
+	c, err := reader.ParseCondition(text)
+	require.NoError(t, err)
+	return c
+}
+
+// shown adds records, and returns the numbers of those that are let through.
+func shown(t testing.TB, b *Buffer, events ...*reader.Event) (numbers []uint64) {
+	t.Helper()
+	for _, ev := range events {
+		require.NoError(t, b.Add(ev, func(ev *reader.Event) error {
+			n, ok := ev.Lookup("n")
+			require.True(t, ok)
+			require.Equal(t, []any{3, int32(7)}, []any{ev.CPU, ev.PID})
+			numbers = append(numbers, n.Uint64())
+			return nil
+		}))
+	}
+	return numbers
+}
+
+func TestBuffer(t *testing.T) {
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id", Window: time.Second})
+	require.NoError(t, err)
+	assert.Empty(t, shown(t, b, recordOf(0, 1, 1, false), recordOf(10, 2, 2, false), recordOf(500, 1, 3, false)))
+	assert.Equal(t, 3, b.Stats().Held)
+	assert.Equal(t, []uint64{1, 3, 4}, shown(t, b, recordOf(900, 1, 4, true)), "also those before")
+	assert.Equal(t, []uint64{5}, shown(t, b, recordOf(1800, 1, 5, false), recordOf(1850, 2, 6, false)), "and those behind")
+	assert.Equal(t, []uint64{7}, shown(t, b, recordOf(1900, 1, 7, false)), "until the window ends")
+	assert.Empty(t, shown(t, b, recordOf(1901, 1, 8, false)))
+	assert.Equal(t, Stats{Held: 2, Shown: 5, Expired: 1, Bytes: b.bytes}, b.Stats())
+	assert.Equal(t, []uint64{8, 9}, shown(t, b, recordOf(2000, 1, 9, true)))
+	assert.Equal(t, []uint64{10, 11}, shown(t, b, recordOf(2900, 1, 10, true), recordOf(3800, 1, 11, false)), "each that matches begins a window")
+	assert.Empty(t, shown(t, b, recordOf(9000, 1, 12, false)))
+	assert.Equal(t, 1, b.Stats().Held)
+
+	without, err := New(Options{When: when(t, "bad == 1"), By: "nosuch"})
+	require.NoError(t, err)
+	assert.Equal(t, []uint64{2}, shown(t, without, recordOf(0, 1, 1, false), recordOf(0, 1, 2, true)))
+	assert.Equal(t, Stats{Shown: 1, Without: 1}, without.Stats())
+}
+
+func TestOptions(t *testing.T) {
+	c := when(t, "bad == 1")
+	for _, o := range []Options{{}, {When: c}, {By: "x"}, {When: c, By: "x", Window: -1}, {When: c, By: "x", Bytes: 1000}} {
+		_, err := New(o)
+		assert.ErrorIs(t, err, syscall.EINVAL)
+	}
+	b, err := New(Options{When: c, By: "x"})
+	require.NoError(t, err)
+	assert.ErrorIs(t, b.Add(recordOf(0, 1, 1, false), nil), syscall.EINVAL)
+}
+
+// TestError: an error of the function ends the group, and no other.
+func TestError(t *testing.T) {
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id"})
+	require.NoError(t, err)
+	shown(t, b, recordOf(0, 1, 1, false), recordOf(0, 1, 2, false), recordOf(0, 2, 3, false))
+	full := errors.New("full")
+	n := 0
+	assert.ErrorIs(t, b.Add(recordOf(0, 1, 4, true), func(*reader.Event) error { n++; return full }), full)
+	assert.Equal(t, 1, n)
+	assert.Equal(t, []uint64{3, 5}, shown(t, b, recordOf(0, 2, 5, true)))
+}
+
+// TestModel compares a Buffer that has room with a plain implementation, on random records.
+func TestModel(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		b, err := New(Options{When: when(t, "bad == 1"), By: "id", Window: 100 * time.Millisecond})
+		require.NoError(t, err)
+		type rec struct {
+			ms int
+			id uint32
+			n  uint64
+		}
+		var heldBy []rec
+		until := map[uint32]int{}
+		ms, total, passed := 0, 0, uint64(0)
+		for n := range uint32(2000) {
+			ms += rnd.IntN(4) * rnd.IntN(4)
+			id, bad := rnd.Uint32N(20), rnd.IntN(30) == 0
+			heldBy = slicesDelete(heldBy, func(r rec) bool { return r.ms+100 < ms })
+			var want []uint64
+			switch last, ok := until[id]; {
+			case bad:
+				heldBy = slicesDelete(heldBy, func(r rec) bool {
+					if r.id == id {
+						want = append(want, r.n)
+					}
+					return r.id == id
+				})
+				want = append(want, uint64(n))
+				until[id] = ms + 100
+			case ok && ms <= last:
+				want = append(want, uint64(n))
+			default:
+				heldBy = append(heldBy, rec{ms, id, uint64(n)})
+			}
+			total++
+			got := shown(t, b, recordOf(ms, id, n, bad))
+			require.Equal(t, want, got, "%d: %d", seed, n)
+			passed += uint64(len(got))
+			st := b.Stats()
+			require.Equal(t, len(heldBy), st.Held)
+			require.Equal(t, passed, st.Shown)
+			require.Equal(t, uint64(total), uint64(st.Held)+st.Shown+st.Expired)
+		}
+	}
+}
+
+func slicesDelete[T any](list []T, del func(T) bool) []T {
+	kept := list[:0]
+	for _, v := range list {
+		if !del(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// TestBounds: the memory is bounded whatever programs write, and every record is counted.
+func TestBounds(t *testing.T) {
+	const limit = 4 << 20
+	for name, c := range map[string]struct {
+		when string
+		id   func(n uint32) uint32
+		bad  func(n uint32) bool
+	}{
+		"different ids":      {"bad == 1", func(n uint32) uint32 { return n }, func(uint32) bool { return false }},
+		"one id":             {"bad == 1", func(uint32) uint32 { return 1 }, func(uint32) bool { return false }},
+		"always":             {"n >= 0", func(n uint32) uint32 { return n }, func(uint32) bool { return false }},
+		"always, one id":     {"n >= 0", func(uint32) uint32 { return 1 }, func(uint32) bool { return false }},
+		"some":               {"bad == 1", func(n uint32) uint32 { return n % 100_000 }, func(n uint32) bool { return n%1000 == 0 }},
+		"ids, then a marker": {"bad == 1", func(n uint32) uint32 { return n / 3 }, func(n uint32) bool { return n%3 == 2 }},
+	} {
+		b, err := New(Options{When: when(t, c.when), By: "id", Bytes: limit})
+		require.NoError(t, err)
+		const n = 300_000
+		passed := uint64(0)
+		for i := range uint32(n) {
+			require.NoError(t, b.Add(recordOf(int(i/100), c.id(i), i, c.bad(i)), func(*reader.Event) error { passed++; return nil }))
+			if b.bytes > limit {
+				require.LessOrEqual(t, b.bytes, limit, name)
+			}
+		}
+		st := b.Stats()
+		assert.Equal(t, passed, st.Shown, name)
+		assert.EqualValues(t, n, uint64(st.Held)+st.Shown+st.Expired+st.Evicted+st.Without, name)
+		held, marked, bytes := 0, 0, len(b.chunks)*chunkSize
+		for key, g := range b.groups {
+			require.True(t, g.records > 0 || g.marked, name)
+			held += g.records
+			if g.marked {
+				marked++
+			}
+			bytes += groupSize + len(key)
+		}
+		assert.Equal(t, []int{held, bytes}, []int{st.Held, b.bytes}, name)
+		require.NoError(t, b.Add(recordOf(100_000_000, 0, 0, false), func(*reader.Event) error { return nil }))
+		assert.LessOrEqual(t, len(b.groups), 1, "%s: all has expired", name)
+	}
+}
+
+// TestWhole: records without their bytes, such as those of JSON lines, are held, too.
+func TestWhole(t *testing.T) {
+	b, err := New(Options{When: when(t, "level >= error"), By: "request_id"})
+	require.NoError(t, err)
+	record := func(i int, s reader.Severity) *reader.Event {
+		return &reader.Event{
+			Kind: reader.KindLog, Severity: s, Message: fmt.Sprint(i), Time: time.Unix(int64(i), 0),
+			Fields: []reader.Field{{Name: "request_id", Value: reader.StringValue("a")}},
+		}
+	}
+	var list []string
+	for i, s := range []reader.Severity{reader.SeverityDebug, reader.SeverityInfo, reader.SeverityError, reader.SeverityDebug} {
+		require.NoError(t, b.Add(record(i, s), func(ev *reader.Event) error { list = append(list, ev.Message); return nil }))
+	}
+	assert.Equal(t, []string{"0", "1", "2", "3"}, list)
+	for i := range 20_000 {
+		require.NoError(t, b.Add(record(100+i, reader.SeverityDebug), func(*reader.Event) error { return nil }))
+	}
+	assert.LessOrEqual(t, b.bytes, DefaultBytes)
+	assert.Equal(t, 11, b.Stats().Held)
+}
+
+func BenchmarkHold(bench *testing.B) {
+	b, err := New(Options{When: when(bench, "bad == 1"), By: "id"})
+	require.NoError(bench, err)
+	ev := recordOf(0, 1, 1, false)
+	bench.ReportAllocs()
+	for bench.Loop() {
+		ev.Monotonic += 20_000 // 50,000 a second
+		if err := b.Add(ev, func(*reader.Event) error { return nil }); err != nil {
+			bench.Fatal(err)
+		}
+	}
+}
