@@ -21,6 +21,7 @@ import (
 
 type flightFlags struct {
 	selection
+	tail                  tailFlags
 	trigger, keep, atMost string
 	triggerEvents         []string
 	directory, format     string
@@ -61,6 +62,7 @@ Formats (--format):
 		},
 	}
 	f.addEvents(e, cmd)
+	f.tail.add(e, cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.trigger, "trigger", "", "`CONDITION` on a record that makes it write, as of --where, such as 'duration > 100ms'")
 	flags.StringArrayVar(&f.triggerEvents, "trigger-event", nil, "events that trigger: `PATTERN`; with --trigger those that meet it (default: all)")
@@ -104,6 +106,9 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 		o.Decode.Mode = reader.DecodeNone // the records as they are
 	}
 	fo := flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents}
+	if fo.Tail, err = f.tail.options(); err != nil {
+		return flight.Options{}, keep{}, flight.Rate{}, err
+	}
 	fo.Trigger, err = f.triggerCondition(o.Where)
 	return fo, kept, rate, err
 }

@@ -41,8 +41,11 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 	if err != nil {
 		return task, "", err
 	}
-	if f.percentiles {
+	switch {
+	case f.percentiles:
 		return task, "it has no percentiles", nil
+	case f.tail.when != "":
+		return task, "it does not evaluate --when", nil
 	}
 	if f.condition != nil {
 		plan := f.condition.Plan(d, texts)

@@ -17,12 +17,15 @@ import (
 // inUevents reads records for the duration, or until ctx is done, and counts them.
 func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject, f *histFlags) error {
 	o := &reader.Options{Events: []string{subject.name}, Where: f.condition, Decode: reader.DecodeOptions{Reuse: true}}
+	if f.tail.when != "" {
+		o.Events = nil // records that meet it may be in any
+	}
 	if !subject.memory {
 		o.Transport = reader.TransportKernel
 	} else if subject.dir == nil {
 		o.Transport = reader.TransportMemory
 	}
-	s, err := e.open(subject.dir, o)
+	s, err := f.tail.open(e, subject.dir, o)
 	if err != nil {
 		return hintForOpen(err)
 	}
@@ -42,6 +45,9 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 			break
 		} else if err != nil {
 			return err
+		}
+		if f.tail.when != "" && ev.System+":"+ev.Name != subject.name {
+			continue
 		}
 		if err := counter.add(&ev); err != nil {
 			return err

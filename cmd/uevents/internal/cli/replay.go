@@ -18,11 +18,13 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/tail"
 )
 
 type replayFlags struct {
 	outputFlags
 	conditionFlags
+	tail           tailFlags
 	pids           []int
 	to, as, weight string
 }
@@ -59,6 +61,7 @@ Formats of --to:
 		return e.replay(cmd.Context(), &f, args[0])
 	}
 	f.addConditions(e, cmd)
+	f.tail.add(e, cmd)
 	flags.IntSliceVar(&f.pids, "pid", nil, "only records of processes with these `PID`s")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
 	flags.StringVar(&f.as, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))
@@ -84,6 +87,7 @@ type replayer struct {
 	where *reader.Condition
 	names missingNames
 	grep  *grep
+	tail  *tail.Buffer // nil without --when
 	limit uint64
 
 	unseen      output.Unseen
@@ -106,6 +110,13 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	r.names = missingNames{e: e, where: r.where, flags: &f.conditionFlags, fields: []string{}}
 	if r.grep, err = f.newGrep(e); err != nil {
 		return err
+	}
+	if o, err := f.tail.options(); err != nil {
+		return err
+	} else if o != nil {
+		if r.tail, err = tail.New(*o); err != nil {
+			return err
+		}
 	}
 	var table *symbols.Table
 	if format, err := formatOf(f.to, f.as); f.to != "" && err != nil {
@@ -182,20 +193,37 @@ func (r *replayer) run(ctx context.Context) error {
 		if ev.Undecodable {
 			r.undecodable++
 		}
-		if r.where != nil && !r.where.Match(&ev) || !r.grep.matches(&ev) {
+		if r.where != nil && !r.where.Match(&ev) {
 			continue
 		}
-		if err := r.to.Write(&ev); err != nil {
+		if r.tail != nil {
+			err = r.tail.Add(&ev, r.event)
+		} else {
+			err = r.event(&ev)
+		}
+		if err != nil {
 			return err
 		}
-		if len(ev.Callchain) > 0 {
-			r.stacks++
-		}
-		r.unseen.See(&ev)
-		if r.counted.add(&ev); r.counted.records == r.limit {
+		if r.limit > 0 && r.counted.records == r.limit {
 			return nil
 		}
 	}
+	return nil
+}
+
+// event shows or writes a record.
+func (r *replayer) event(ev *reader.Event) error {
+	if !r.grep.matches(ev) || r.limit > 0 && r.counted.records == r.limit {
+		return nil
+	}
+	if err := r.to.Write(ev); err != nil {
+		return err
+	}
+	if len(ev.Callchain) > 0 {
+		r.stacks++
+	}
+	r.unseen.See(ev)
+	r.counted.add(ev)
 	return nil
 }
 

@@ -24,7 +24,7 @@ type tailFlags struct {
 const tailHelp = `--when selects records by others: with --when 'level >= error', those of the traces in which there
 is an error, also the debug records before it. --same has the name whose value they share, such
 as request_id. Records are held for the --window, and let through for as long behind the error;
-the rest is dropped and counted.`
+the rest is dropped and counted. hist reads all user events then.`
 
 // add adds the flags.
 func (f *tailFlags) add(e *env, cmd *cobra.Command) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	// both, Wait waits only for Signal. If the kernel cannot evaluate the condition, the programs copy each record twice.
 	TriggerEvents []string
 	Trigger       *reader.Condition
+	// Tail selects the records to write by others; nil writes all.
+	Tail *tail.Options
 }
 
 // Recorder keeps the latest records of events. One goroutine calls its methods, except for Signal.
@@ -65,6 +68,9 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	}
 	kept := o.Reader
 	kept.Read = reader.ReadSnapshot
+	if o.Tail != nil {
+		kept.Decode.Mode = reader.DecodeFull
+	}
 	var err error
 	if r.kept, err = reader.Open(dir, &kept); err != nil {
 		return nil, fmt.Errorf("keeping events: %w", err)
@@ -212,21 +218,32 @@ func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 	oldest := r.oldest(cause)
 	processes := map[int32]bool{}
 	var at time.Time // of the last record
-	err := r.kept.Snapshot(func(ev *reader.Event) error {
+	write := func(ev *reader.Event) error {
 		if p := &cause.Process; p.Comm == "" && p.PID != 0 && ev.PID == p.PID && ev.Process != nil {
 			*p = *ev.Process
 		}
 		if ev.Monotonic < oldest {
 			return nil
 		}
-		if d.Records == 0 {
+		if d.Records == 0 || ev.Monotonic < d.First {
 			d.First = ev.Monotonic
 		}
 		d.Records++
-		d.Last, at = ev.Monotonic, ev.Time
+		if ev.Monotonic >= d.Last { // with Options.Tail, records before come later
+			d.Last, at = ev.Monotonic, ev.Time
+		}
 		processes[ev.PID] = true
 		return w.Write(ev)
-	})
+	}
+	add := write
+	if r.o.Tail != nil {
+		buffer, err := tail.New(*r.o.Tail)
+		if err != nil {
+			return d, err
+		}
+		add = func(ev *reader.Event) error { return buffer.Add(ev, write) }
+	}
+	err := r.kept.Snapshot(add)
 	d.Processes = len(processes)
 	if err != nil {
 		return d, err
