@@ -2,57 +2,9 @@ package tail
 
 import (
 	"reflect"
-	"time"
 
 	"github.com/userevents/userevents-go/reader"
 )
-
-// entry is a record that is held, or a mark that the records of a group are let through.
-type entry struct {
-	time          uint64
-	wall          int64 // nanoseconds since 1970
-	group         *group
-	next          place // of the group's next record
-	process       *reader.Process
-	decoder       *reader.Decoder
-	whole         *reader.Event // of a record without its bytes
-	begin, end    uint32        // its bytes in the chunk
-	cgroup        uint64
-	cpu, pid, tid int32
-	kind          entryKind
-}
-
-type entryKind uint8
-
-const (
-	gone entryKind = iota // let through
-	held
-	mark
-)
-
-// chunk has entries in their order, and the bytes of their records.
-type chunk struct {
-	entries []entry
-	data    []byte
-	from    int // entries before have expired
-	wholes  int // bytes of records without their bytes
-}
-
-// Limits of a chunk. A record has at most 64 KiB.
-const (
-	chunkData    = 128 << 10
-	chunkEntries = 512
-)
-
-// Sizes in memory.
-var (
-	chunkSize = chunkData + chunkEntries*int(reflect.TypeFor[entry]().Size())
-	groupSize = 64 + int(reflect.TypeFor[group]().Size()) // with its part of the map
-	wholeSize = 1024 + int(reflect.TypeFor[reader.Event]().Size())
-)
-
-// maxKey is how many bytes of a value tell groups apart.
-const maxKey = 1024
 
 // group is the records that share a value.
 type group struct {
@@ -63,13 +15,11 @@ type group struct {
 	until       uint64 // the time until which they are
 }
 
-// place is that of an entry.
-type place struct {
-	chunk *chunk
-	i     int
-}
+// groupSize is the size of a group in memory, with its part of the map.
+var groupSize = 64 + int(reflect.TypeFor[group]().Size())
 
-func (p place) entry() *entry { return &p.chunk.entries[p.i] }
+// maxKey is how many bytes of a value tell groups apart.
+const maxKey = 1024
 
 // advance drops what has expired.
 func (b *Buffer) advance(now uint64) {
@@ -77,7 +27,7 @@ func (b *Buffer) advance(now uint64) {
 	for len(b.chunks) > 0 {
 		switch c := b.chunks[0]; {
 		case c.from == len(c.entries) && len(b.chunks) == 1:
-			c.reset(&b.bytes)
+			b.empty(c)
 			return
 		case c.from == len(c.entries):
 			b.free()
@@ -95,16 +45,47 @@ func (b *Buffer) free() {
 	c := b.chunks[0]
 	b.chunks[0] = nil
 	b.chunks = b.chunks[1:]
-	c.reset(&b.bytes)
+	b.empty(c)
 	b.bytes -= chunkSize
 	b.spare = c
 }
 
-// reset empties a chunk.
-func (c *chunk) reset(bytes *int) {
+// empty makes a chunk as a new one.
+func (b *Buffer) empty(c *chunk) {
+	b.bytes -= c.wholes
+	for _, d := range c.decoders {
+		b.unshare(d, decoderSize(d))
+	}
+	for _, p := range c.processes {
+		b.unshare(p, processSize(p))
+	}
 	clear(c.entries)
-	*bytes -= c.wholes
-	c.entries, c.data, c.from, c.wholes = c.entries[:0], c.data[:0], 0, 0
+	clear(c.decoders)
+	clear(c.processes)
+	*c = chunk{entries: c.entries[:0], data: c.data[:0], decoders: c.decoders[:0], processes: c.processes[:0]}
+}
+
+// share counts the chunks that refer to a decoder or a process, which may be there for them alone.
+func (b *Buffer) share(v any, size int) {
+	if b.shared[v]++; b.shared[v] == 1 {
+		b.bytes += size
+	}
+}
+
+func (b *Buffer) unshare(v any, size int) {
+	if b.shared[v]--; b.shared[v] == 0 {
+		delete(b.shared, v)
+		b.bytes -= size
+	}
+}
+
+func decoderSize(d *reader.Decoder) int { return 4096 + 512*len(d.Format().Fields) }
+
+func processSize(p *reader.Process) int {
+	if p == nil {
+		return 0
+	}
+	return int(reflect.TypeFor[reader.Process]().Size()) + len(p.Comm) + len(p.Exe) + len(p.Cgroup) + len(p.ServiceName) // Cgroup has the others
 }
 
 // drop drops an entry.
@@ -140,33 +121,21 @@ func (b *Buffer) evict() {
 	b.free()
 }
 
-// reserve makes room for an entry with the bytes of a record, and returns its chunk. It may drop groups.
+// reserve makes room for a record, and returns its chunk. It may drop groups.
 func (b *Buffer) reserve(bytes int) *chunk {
-	if n := len(b.chunks); n > 0 {
-		if c := b.chunks[n-1]; len(c.entries) < chunkEntries && len(c.data)+bytes <= chunkData {
-			return c
-		}
+	if n := len(b.chunks); n > 0 && b.chunks[n-1].fits(bytes) {
+		return b.chunks[n-1]
 	}
 	for len(b.chunks) > 1 && b.bytes+chunkSize > b.o.Bytes {
 		b.evict()
 	}
 	c := b.spare
 	if b.spare = nil; c == nil {
-		c = &chunk{entries: make([]entry, 0, chunkEntries), data: make([]byte, 0, chunkData)}
+		c = newChunk()
 	}
 	b.chunks = append(b.chunks, c)
 	b.bytes += chunkSize
 	return c
-}
-
-// add adds an entry with the bytes of a record, and returns its place.
-func (b *Buffer) add(e entry, raw []byte) place {
-	c := b.reserve(len(raw))
-	e.begin = uint32(len(c.data))
-	c.data = append(c.data, raw...)
-	e.end = uint32(len(c.data))
-	c.entries = append(c.entries, e)
-	return place{c, len(c.entries) - 1}
 }
 
 // groupOf returns the group of b.key, a new one if g is nil.
@@ -179,26 +148,27 @@ func (b *Buffer) groupOf(g *group) *group {
 	return g
 }
 
-// hold keeps a record.
-func (b *Buffer) hold(g *group, ev *reader.Event) {
-	e := entry{
-		time: timeOf(ev), wall: ev.Time.UnixNano(), process: ev.Process, decoder: ev.Decoder,
-		cgroup: ev.CgroupID, cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID, kind: held,
-	}
-	if len(ev.Raw) == 0 || ev.Decoder == nil || len(ev.Callchain) > 0 {
-		e.whole = ev.Clone()
-	}
+// hold keeps a record in a chunk with room for it.
+func (b *Buffer) hold(c *chunk, g *group, ev *reader.Event, whole int) {
 	g = b.groupOf(g)
-	e.group = g
-	raw := ev.Raw
-	if e.whole != nil {
-		raw = nil
+	e := entry{
+		time: timeOf(ev), wall: ev.Time.UnixNano(), group: g, cgroup: ev.CgroupID, cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID, kind: held,
 	}
-	p := b.add(e, raw)
-	if e.whole != nil {
-		size := wholeSize + len(ev.Raw) + len(ev.Message) + len(ev.FieldsJSON)
-		p.chunk.wholes += size
-		b.bytes += size
+	var p place
+	if whole > 0 {
+		e.whole = ev.Clone()
+		p = c.append(e, nil, nil)
+		c.wholes += whole
+		b.bytes += whole
+	} else {
+		var added bool
+		if e.decoder, added = index(&c.decoders, ev.Decoder); added {
+			b.share(ev.Decoder, decoderSize(ev.Decoder))
+		}
+		if e.process, added = index(&c.processes, ev.Process); added {
+			b.share(ev.Process, processSize(ev.Process))
+		}
+		p = c.append(e, ev.Callchain, ev.Raw)
 	}
 	if g.records++; g.records == 1 {
 		g.first = p
@@ -210,7 +180,7 @@ func (b *Buffer) hold(g *group, ev *reader.Event) {
 	b.shrink()
 }
 
-// shrink makes room for groups and records that are not in chunks.
+// shrink makes room for what is not in chunks.
 func (b *Buffer) shrink() {
 	for len(b.chunks) > 1 && b.bytes > b.o.Bytes {
 		b.evict()
@@ -220,39 +190,29 @@ func (b *Buffer) shrink() {
 // mark lets the records of a group through, for a time.
 func (b *Buffer) mark(g *group) {
 	g.marked = true
-	b.add(entry{time: b.now, group: g, kind: mark}, nil)
+	b.reserve(0).append(entry{time: b.now, group: g, kind: mark}, nil, nil)
 }
 
 // open lets the records of b.key through: those that are held, and further ones.
-func (b *Buffer) open(g *group, show func(*reader.Event) error) (err error) {
+func (b *Buffer) open(g *group) {
 	g = b.groupOf(g)
 	g.until = b.now + uint64(b.o.Window)
 	if !g.marked {
 		b.mark(g)
 	}
-	for ; g.records > 0; g.records-- {
-		p := g.first
-		e := p.entry()
-		g.first, e.kind = e.next, gone
-		b.stats.Held--
-		if err == nil {
-			b.stats.Shown++
-			err = show(b.event(p))
-		}
-	}
+	b.opened = g
 	b.shrink()
-	return err
 }
 
-// event returns a held record.
-func (b *Buffer) event(p place) *reader.Event {
-	e := p.entry()
-	if e.whole != nil {
-		return e.whole
+// take returns the first record that a group holds, nil if there is none.
+func (b *Buffer) take(g *group) *reader.Event {
+	if g.records == 0 {
+		return nil
 	}
-	ev := &b.ev
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, e.wall), e.time, int(e.cpu), e.pid, e.tid
-	ev.CgroupID, ev.Process, ev.Raw = e.cgroup, e.process, p.chunk.data[e.begin:e.end:e.end]
-	ev.Undecodable = e.decoder.Decode(ev.Raw, ev, &reader.DecodeOptions{Reuse: true}) != nil
-	return ev
+	p := g.first
+	e := p.entry()
+	g.first, e.kind = e.next, gone
+	g.records--
+	b.stats.Held--
+	return p.chunk.event(e, &b.ev)
 }

@@ -4,7 +4,11 @@
 //	...
 //	for ev, err := range r.Events(ctx) {
 //		...
-//		if err := buffer.Add(ev, show); err != nil {
+//		buffer.Add(ev)
+//		for ev := buffer.Next(); ev != nil; ev = buffer.Next() {
+//			show(ev)
+//		}
+//	}
 //
 // A [Buffer] holds each record for a time, in bounded memory. A record that meets the condition lets through all that have the same
 // value of a name, which it has as well: those that are held, and those that follow within that time. All others are dropped and
@@ -31,24 +35,26 @@ type Options struct {
 	// Window is how long a record is held, and how long after one that meets the condition others with its value are let through;
 	// 10 s if it is 0.
 	Window time.Duration
-	// Bytes limits the memory, of 512 KiB or more; 64 MiB if it is 0. The oldest records make room for new ones.
+	// Bytes limits the memory, [MinBytes] or more; 64 MiB if it is 0. The oldest records make room for new ones.
 	Bytes int
 }
 
-// Stats counts records.
+// Stats counts records. Each that was added is in one of the first five counts.
 type Stats struct {
 	Held    int    // now
-	Shown   uint64 // passed on
+	Shown   uint64 // returned by Next
 	Expired uint64 // dropped after Options.Window
 	Evicted uint64 // dropped to make room
 	Without uint64 // dropped at once: they lack the value of Options.By, and do not meet the condition
+	With    uint64 // of all, those that have the value
 	Bytes   int    // of memory, now
 }
 
-// The defaults of [Options].
+// Defaults and the least value of [Options].
 const (
 	DefaultWindow = 10 * time.Second
 	DefaultBytes  = 64 << 20
+	MinBytes      = 1 << 20
 )
 
 // Buffer holds records. It must not be used concurrently.
@@ -58,11 +64,16 @@ type Buffer struct {
 	groups map[string]*group
 	chunks []*chunk // oldest first; the last one is being filled
 	spare  *chunk
+	shared map[any]int // of decoders and processes, the chunks that refer to them
 	bytes  int
 	now    uint64 // the latest time of a record
 	stats  Stats
 	key    []byte
-	ev     reader.Event // of a held record
+
+	// For Next:
+	opened *group        // that is let through; nil if none is
+	passed *reader.Event // the record that was added, if it is let through
+	ev     reader.Event  // a held record
 }
 
 // New returns an empty Buffer.
@@ -80,53 +91,83 @@ func New(o Options) (*Buffer, error) {
 		return nil, fmt.Errorf("tail: no name of the value that records share: %w", errno.EINVAL)
 	case o.Window < 0:
 		return nil, fmt.Errorf("tail: the window is %s: %w", o.Window, errno.EINVAL)
-	case o.Bytes < 2*chunkSize:
-		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, 2*chunkSize, errno.EINVAL)
+	case o.Bytes < MinBytes:
+		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, MinBytes, errno.EINVAL)
 	}
-	return &Buffer{o: o, by: reader.ValueOf(o.By), groups: map[string]*group{}}, nil
+	return &Buffer{o: o, by: reader.ValueOf(o.By), groups: map[string]*group{}, shared: map[any]int{}}, nil
 }
 
-// Add adds a record, which was decoded with [reader.DecodeFull]. It calls show with those that are let through, in the order in which they
-// were added, and decoded in the same way: each is valid until show returns. If show returns an error, Add returns it, and the other
-// records of the group are dropped.
-func (b *Buffer) Add(ev *reader.Event, show func(*reader.Event) error) error {
-	if show == nil {
-		return fmt.Errorf("tail: Add needs a function: %w", errno.EINVAL)
+// Add adds a record, which was decoded with [reader.DecodeFull]. The caller then calls Next until it returns nil, and leaves ev
+// unchanged meanwhile.
+func (b *Buffer) Add(ev *reader.Event) {
+	for b.Next() != nil { // the caller did not want them
+		b.stats.Shown--
+		b.stats.Evicted++
 	}
 	b.advance(timeOf(ev))
 	match := b.o.When.Match(ev)
 	v, ok := b.by(ev)
 	if !ok {
 		if match {
-			b.stats.Shown++
-			return show(ev)
+			b.passed = ev
+		} else {
+			b.stats.Without++
 		}
-		b.stats.Without++
-		return nil
+		return
 	}
+	b.stats.With++
 	b.key = v.AppendText(b.key[:0])
 	if len(b.key) > maxKey {
 		b.key = b.key[:maxKey]
 	}
-	b.reserve(len(ev.Raw)) // before there is a group, which this may drop
+	whole, size := 0, len(ev.Raw)+8*len(ev.Callchain)
+	if len(ev.Raw) == 0 || ev.Decoder == nil {
+		whole = sizeOf(ev)
+		size = whole
+	}
+	c := b.reserve(size) // before there is a group, which this may drop
 	g := b.groups[string(b.key)]
 	switch {
 	case match:
-		if err := b.open(g, show); err != nil {
+		b.open(g)
+		b.passed = ev
+	case g != nil && g.marked && g.until >= b.now:
+		b.passed = ev
+	default:
+		b.hold(c, g, ev, whole)
+	}
+}
+
+// Next returns the next record that is let through, in the order of adding, or nil. It is decoded as the one that was added, and valid
+// until the next call of Next or Add.
+func (b *Buffer) Next() *reader.Event {
+	if b.opened != nil {
+		if ev := b.take(b.opened); ev != nil {
+			b.stats.Shown++
+			return ev
+		}
+		b.opened = nil
+	}
+	ev := b.passed
+	if b.passed = nil; ev != nil {
+		b.stats.Shown++
+	}
+	return ev
+}
+
+// Pass calls Add, and show for each record that Next returns, until it returns an error.
+func (b *Buffer) Pass(ev *reader.Event, show func(*reader.Event) error) error {
+	b.Add(ev)
+	for through := b.Next(); through != nil; through = b.Next() {
+		if err := show(through); err != nil {
 			return err
 		}
-		return b.pass(ev, show)
-	case g != nil && g.marked && g.until >= b.now:
-		return b.pass(ev, show)
 	}
-	b.hold(g, ev)
 	return nil
 }
 
-func (b *Buffer) pass(ev *reader.Event, show func(*reader.Event) error) error {
-	b.stats.Shown++
-	return show(ev)
-}
+// Options returns the options, with the defaults that New has chosen.
+func (b *Buffer) Options() Options { return b.o }
 
 // Stats returns the counts.
 func (b *Buffer) Stats() Stats {

@@ -1,9 +1,9 @@
 package tail
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -48,13 +48,13 @@ func when(t testing.TB, text string) *reader.Condition {
 func shown(t testing.TB, b *Buffer, events ...*reader.Event) (numbers []uint64) {
 	t.Helper()
 	for _, ev := range events {
-		require.NoError(t, b.Add(ev, func(ev *reader.Event) error {
+		b.Add(ev)
+		for ev := b.Next(); ev != nil; ev = b.Next() {
 			n, ok := ev.Lookup("n")
 			require.True(t, ok)
 			require.Equal(t, []any{3, int32(7)}, []any{ev.CPU, ev.PID})
 			numbers = append(numbers, n.Uint64())
-			return nil
-		}))
+		}
 	}
 	return numbers
 }
@@ -86,21 +86,17 @@ func TestOptions(t *testing.T) {
 		_, err := New(o)
 		assert.ErrorIs(t, err, syscall.EINVAL)
 	}
-	b, err := New(Options{When: c, By: "x"})
-	require.NoError(t, err)
-	assert.ErrorIs(t, b.Add(recordOf(0, 1, 1, false), nil), syscall.EINVAL)
 }
 
-// TestError: an error of the function ends the group, and no other.
-func TestError(t *testing.T) {
+// TestUnread: records that the caller does not ask for are dropped by the next Add, and counted.
+func TestUnread(t *testing.T) {
 	b, err := New(Options{When: when(t, "bad == 1"), By: "id"})
 	require.NoError(t, err)
 	shown(t, b, recordOf(0, 1, 1, false), recordOf(0, 1, 2, false), recordOf(0, 2, 3, false))
-	full := errors.New("full")
-	n := 0
-	assert.ErrorIs(t, b.Add(recordOf(0, 1, 4, true), func(*reader.Event) error { n++; return full }), full)
-	assert.Equal(t, 1, n)
+	b.Add(recordOf(0, 1, 4, true))
+	require.NotNil(t, b.Next())
 	assert.Equal(t, []uint64{3, 5}, shown(t, b, recordOf(0, 2, 5, true)))
+	assert.Equal(t, Stats{Shown: 3, Evicted: 2, Bytes: b.bytes}, b.Stats())
 }
 
 // TestModel compares a Buffer that has room with a plain implementation, on random records.
@@ -179,7 +175,7 @@ func TestBounds(t *testing.T) {
 		const n = 300_000
 		passed := uint64(0)
 		for i := range uint32(n) {
-			require.NoError(t, b.Add(recordOf(int(i/100), c.id(i), i, c.bad(i)), func(*reader.Event) error { passed++; return nil }))
+			passed += count(b, recordOf(int(i/100), c.id(i), i, c.bad(i)))
 			if b.bytes > limit {
 				require.LessOrEqual(t, b.bytes, limit, name)
 			}
@@ -187,18 +183,89 @@ func TestBounds(t *testing.T) {
 		st := b.Stats()
 		assert.Equal(t, passed, st.Shown, name)
 		assert.EqualValues(t, n, uint64(st.Held)+st.Shown+st.Expired+st.Evicted+st.Without, name)
-		held, marked, bytes := 0, 0, len(b.chunks)*chunkSize
-		for key, g := range b.groups {
+		held := 0
+		for _, g := range b.groups {
 			require.True(t, g.records > 0 || g.marked, name)
 			held += g.records
-			if g.marked {
-				marked++
-			}
-			bytes += groupSize + len(key)
 		}
-		assert.Equal(t, []int{held, bytes}, []int{st.Held, b.bytes}, name)
-		require.NoError(t, b.Add(recordOf(100_000_000, 0, 0, false), func(*reader.Event) error { return nil }))
+		assert.Equal(t, []int{held, memory(b)}, []int{st.Held, b.bytes}, name)
+		count(b, recordOf(100_000_000, 0, 0, false))
 		assert.LessOrEqual(t, len(b.groups), 1, "%s: all has expired", name)
+	}
+}
+
+// count adds a record, and returns how many are let through.
+func count(b *Buffer, ev *reader.Event) (n uint64) {
+	b.Add(ev)
+	for b.Next() != nil {
+		n++
+	}
+	return n
+}
+
+// memory adds up what Stats.Bytes counts.
+func memory(b *Buffer) int {
+	n := len(b.chunks) * chunkSize
+	decoders, processes := map[*reader.Decoder]bool{}, map[*reader.Process]bool{}
+	for _, c := range b.chunks {
+		for _, d := range c.decoders {
+			decoders[d] = true
+		}
+		for _, p := range c.processes {
+			processes[p] = true
+		}
+		n += c.wholes
+	}
+	for d := range decoders {
+		n += decoderSize(d)
+	}
+	for p := range processes {
+		n += processSize(p)
+	}
+	for key := range b.groups {
+		n += groupSize + len(key)
+	}
+	return n
+}
+
+// TestManyPrograms: what held records refer to counts, also if it is there for them alone.
+func TestManyPrograms(t *testing.T) {
+	const limit = 2 << 20
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id", Bytes: limit})
+	require.NoError(t, err)
+	for i := range uint32(5000) {
+		ev := recordOf(int(i), i, i, false)
+		ev.Process = &reader.Process{PID: int32(i), Cgroup: strings.Repeat("c", 4000)}
+		d, err := reader.NewDecoder(tracepoint.System, ev.Decoder.Format())
+		require.NoError(t, err)
+		require.NoError(t, d.Decode(ev.Raw, ev, nil))
+		require.Zero(t, count(b, ev))
+		require.LessOrEqual(t, b.bytes, limit+chunkEntries*(decoderSize(d)+processSize(ev.Process)), "but for the chunk that is filled")
+	}
+	assert.Equal(t, memory(b), b.bytes)
+	assert.Less(t, b.Stats().Held, 1000)
+	count(b, recordOf(100_000_000, 0, 0, false))
+	assert.Equal(t, memory(b), b.bytes)
+	assert.Len(t, b.shared, 2, "of the last record")
+}
+
+// TestStack: a held record keeps its stack, cgroup and process.
+func TestStack(t *testing.T) {
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id"})
+	require.NoError(t, err)
+	process := &reader.Process{PID: 7, Comm: "shop"}
+	for i := range uint32(3) {
+		ev := recordOf(int(i), 1, i, false)
+		ev.CgroupID, ev.TID, ev.Process, ev.Callchain = 99, 8, process, []uint64{uint64(i), 1 << 63}[:i%3]
+		b.Add(ev)
+		require.Nil(t, b.Next())
+	}
+	b.Add(recordOf(5, 1, 3, true))
+	for i := range 3 {
+		ev := b.Next()
+		require.NotNil(t, ev)
+		assert.Equal(t, []uint64{uint64(i), 1 << 63}[:i%3], append([]uint64{}, ev.Callchain...))
+		assert.Equal(t, []any{uint64(99), int32(8), process, uint64(i)*1e6 + 1, time.Unix(1, 0)}, []any{ev.CgroupID, ev.TID, ev.Process, ev.Monotonic, ev.Time})
 	}
 }
 
@@ -214,14 +281,28 @@ func TestWhole(t *testing.T) {
 	}
 	var list []string
 	for i, s := range []reader.Severity{reader.SeverityDebug, reader.SeverityInfo, reader.SeverityError, reader.SeverityDebug} {
-		require.NoError(t, b.Add(record(i, s), func(ev *reader.Event) error { list = append(list, ev.Message); return nil }))
+		b.Add(record(i, s))
+		for ev := b.Next(); ev != nil; ev = b.Next() {
+			list = append(list, ev.Message)
+		}
 	}
 	assert.Equal(t, []string{"0", "1", "2", "3"}, list)
 	for i := range 20_000 {
-		require.NoError(t, b.Add(record(100+i, reader.SeverityDebug), func(*reader.Event) error { return nil }))
+		require.Zero(t, count(b, record(100+i, reader.SeverityDebug)))
 	}
-	assert.LessOrEqual(t, b.bytes, DefaultBytes)
-	assert.Equal(t, 11, b.Stats().Held)
+	assert.Equal(t, []int{11, memory(b)}, []int{b.Stats().Held, b.bytes})
+
+	small, err := New(Options{When: when(t, "level >= error"), By: "request_id", Bytes: MinBytes})
+	require.NoError(t, err)
+	for i := range 1000 {
+		ev := record(0, reader.SeverityDebug)
+		ev.Message, ev.Body = strings.Repeat("m", 10_000), reader.StringValue(fmt.Sprint(i))
+		require.Zero(t, count(small, ev))
+		require.LessOrEqual(t, small.bytes, MinBytes)
+		require.Equal(t, memory(small), small.bytes)
+	}
+	assert.Greater(t, small.Stats().Held, 20)
+	assert.EqualValues(t, 1000, uint64(small.Stats().Held)+small.Stats().Evicted)
 }
 
 func BenchmarkHold(bench *testing.B) {
@@ -231,8 +312,8 @@ func BenchmarkHold(bench *testing.B) {
 	bench.ReportAllocs()
 	for bench.Loop() {
 		ev.Monotonic += 20_000 // 50,000 a second
-		if err := b.Add(ev, func(*reader.Event) error { return nil }); err != nil {
-			bench.Fatal(err)
+		if b.Add(ev); b.Next() != nil {
+			bench.Fatal("none matches")
 		}
 	}
 }

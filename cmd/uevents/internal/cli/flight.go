@@ -40,7 +40,8 @@ func newFlightCommand(e *env) *cobra.Command {
 ones. When a record meets the condition of --trigger, or uevents gets the
 signal USR1, it writes what is there to a file: what all these programs did before. Until
 then it sleeps. The names of the files go to standard output. A record that --where, --level
-or another condition excludes neither is kept nor triggers.
+or another condition excludes neither is kept nor triggers. Of what is kept, --when selects
+what is written: see uevents watch --help.
 
 ` + patternsHelp + `
 
@@ -62,7 +63,7 @@ Formats (--format):
 		},
 	}
 	f.addEvents(e, cmd)
-	f.tail.add(e, cmd)
+	f.tail.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.trigger, "trigger", "", "`CONDITION` on a record that makes it write, as of --where, such as 'duration > 100ms'")
 	flags.StringArrayVar(&f.triggerEvents, "trigger-event", nil, "events that trigger: `PATTERN`; with --trigger those that meet it (default: all)")
@@ -105,10 +106,10 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 	if f.format == "perf.data" {
 		o.Decode.Mode = reader.DecodeNone // the records as they are
 	}
-	fo := flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents}
-	if fo.Tail, err = f.tail.options(); err != nil {
+	if err := f.tail.parse(); err != nil {
 		return flight.Options{}, keep{}, flight.Rate{}, err
 	}
+	fo := flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents, Tail: f.tail.o}
 	fo.Trigger, err = f.triggerCondition(o.Where)
 	return fo, kept, rate, err
 }
@@ -205,7 +206,11 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}
-	p.names = [2]missingNames{{e: e, where: o.Reader.Where, flags: &f.conditionFlags}, {e: e, where: o.Trigger}}
+	p.names = []missingNames{{e: e, where: o.Reader.Where, flags: &f.conditionFlags}, {e: e, where: o.Trigger}}
+	if o.Tail != nil {
+		p.names = append(p.names, missingNames{e: e, where: o.Tail.When})
+		p.recording.unordered = true
+	}
 	o.Reader.Notify = p.notice
 	if p.recorder, err = flight.Arm(dir, o); err != nil {
 		return hintForOpen(err)

@@ -28,7 +28,7 @@ type pilot struct {
 	recording recordingOptions
 	limiter   *flight.Limiter
 	signals   <-chan os.Signal
-	names     [2]missingNames // of the condition on what is kept, and of the trigger
+	names     []missingNames // of the condition on what is kept, of the trigger, and of --when
 
 	mu    sync.Mutex
 	notes notes // guarded by mu: the goroutine of the trigger reports, too
@@ -246,6 +246,9 @@ func (p *pilot) dump(ctx context.Context, cause flight.Cause) error {
 	fmt.Fprintf(p.e.err, "%s: %s of %s in %.1f s", describeCause(&cause), output.Plural(d.Records, "record"), output.Plural(uint64(d.Processes), "process"), time.Duration(d.Last-min(d.Last, d.First)).Seconds())
 	if d.Lost > 0 {
 		fmt.Fprintf(p.e.err, ", %s lost", output.Count(d.Lost))
+	}
+	if d.Evicted > 0 {
+		fmt.Fprintf(p.e.err, ", %s dropped as --hold was full", output.Count(d.Evicted))
 	}
 	fmt.Fprintln(p.e.err)
 	_, err = fmt.Fprintln(p.e.out, strings.Join(r.names(), "\n"))

@@ -103,7 +103,7 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 			}
 			return o.dir.Event(system + ":" + name).FormatText()
 		},
-		Events: o.events, Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
+		Events: o.events, Unordered: o.unordered, Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
 	}
 	// perf shows them; on errors they stay empty.
 	options.Hostname, _ = os.Hostname()

@@ -51,11 +51,15 @@ name as of --where.
 With --log2, the rows are ranges up to powers of two: the distribution of a number that has
 many values, such as a latency.
 
+--when counts only records of traces in which there is such a record, of any program: it reads
+all user events (see uevents watch --help).
+
 Instances whose uevents was killed are removed at the next start.`,
 		Example: `  uevents hist myapp_http_request --by route --sum latency_ns
   uevents hist myapp_http_request --by route,status --where 'status >= 400' --duration 1m
   uevents hist myapp_span --by name --sum duration --percentiles
-  uevents hist myapp_http_request --by latency_ns --log2`,
+  uevents hist myapp_http_request --by latency_ns --log2
+  uevents hist myapp_sql --by table --when 'level >= error'`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: e.completeEvents,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,6 +75,9 @@ Instances whose uevents was killed are removed at the next start.`,
 			}
 			var err error
 			if f.condition, err = f.conditionFlags.condition(); err != nil {
+				return err
+			}
+			if err := f.tail.parse(); err != nil {
 				return err
 			}
 			subject, err := e.histSubject(args[0])
@@ -97,7 +104,7 @@ Instances whose uevents was killed are removed at the next start.`,
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
 	f.addConditions(e, cmd)
-	f.tail.add(e, cmd)
+	f.tail.add(cmd)
 	flags.StringSliceVar(&f.by, "by", nil, "`FIELD`, or two with a comma, whose values are told apart")
 	flags.BoolVar(&f.log2, "log2", false, "tell apart ranges up to powers of two, not values")
 	flags.StringVar(&f.sum, "sum", "", "number `FIELD` to sum up; names that end in _ns are times")

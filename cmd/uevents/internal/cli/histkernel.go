@@ -44,7 +44,7 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 	switch {
 	case f.percentiles:
 		return task, "it has no percentiles", nil
-	case f.tail.when != "":
+	case f.tail.o != nil:
 		return task, "it does not evaluate --when", nil
 	}
 	if f.condition != nil {

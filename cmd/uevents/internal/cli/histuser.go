@@ -17,8 +17,8 @@ import (
 // inUevents reads records for the duration, or until ctx is done, and counts them.
 func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject, f *histFlags) error {
 	o := &reader.Options{Events: []string{subject.name}, Where: f.condition, Decode: reader.DecodeOptions{Reuse: true}}
-	if f.tail.when != "" {
-		o.Events = nil // records that meet it may be in any
+	if f.tail.o != nil {
+		o.Events = []string{"*"} // records that meet it may be in any
 	}
 	if !subject.memory {
 		o.Transport = reader.TransportKernel
@@ -46,7 +46,7 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 		} else if err != nil {
 			return err
 		}
-		if f.tail.when != "" && ev.System+":"+ev.Name != subject.name {
+		if f.tail.o != nil && ev.System+":"+ev.Name != subject.name {
 			continue
 		}
 		if err := counter.add(&ev); err != nil {
@@ -57,7 +57,8 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 	stats, err := s.Stats()
 	h.Dropped = stats.Total.Lost + counter.rows.dropped
 	h.Without, h.Unsummed, h.Unselected = counter.without, counter.unsummed, stats.Unselected
-	(&missingNames{e: e, where: f.condition, flags: &f.conditionFlags}).say()
+	e.sayEvicted(bufferOf(s))
+	(&missingNames{e: e, where: f.condition, tail: bufferOf(s), flags: &f.conditionFlags}).say()
 	return errors.Join(err, <-stopped)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/tail"
 )
 
 // missingTime is how long records are read before a command says which names of a condition none of them has.
@@ -17,6 +18,7 @@ type missingNames struct {
 	e      *env
 	where  *reader.Condition // nil without one
 	flags  *conditionFlags   // which are said instead of the names that they stand for
+	tail   *tail.Buffer      // nil without --when
 	fields []string          // names that records have, beside those of all records; nil: those of the events of the machine
 
 	since time.Time // when names were missing first
@@ -26,7 +28,7 @@ type missingNames struct {
 // tick returns what to say at a time, once.
 func (m *missingNames) tick(now time.Time) (lines []string) {
 	switch {
-	case m.where == nil || m.said || len(m.where.Missing()) == 0:
+	case m.said || len(m.missing()) == 0:
 	case m.since.IsZero():
 		m.since = now
 	case now.Sub(m.since) >= missingTime:
@@ -43,12 +45,29 @@ func (m *missingNames) say() {
 	}
 }
 
+// missing returns the names that records were asked for, and that none has.
+func (m *missingNames) missing() (names []string) {
+	if m.where != nil {
+		names = m.where.Missing()
+	}
+	if m.tail == nil {
+		return names
+	}
+	o, st := m.tail.Options(), m.tail.Stats()
+	for _, name := range o.When.Missing() {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if st.With == 0 && st.Shown+st.Without > 0 && !slices.Contains(names, o.By) {
+		names = append(names, o.By)
+	}
+	return names
+}
+
 // lines returns a line for each name, or flag.
 func (m *missingNames) lines() (lines []string) {
-	if m.where == nil {
-		return nil
-	}
-	for _, name := range m.where.Missing() {
+	for _, name := range m.missing() {
 		line := "! no record that was asked for " + name + " has it"
 		if flag, noun := m.flags.of(name); flag != "" {
 			line = fmt.Sprintf("! no record has a %s: %s", noun, flag)

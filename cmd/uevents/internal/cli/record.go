@@ -42,6 +42,8 @@ records to a file until it is interrupted.
 
 ` + conditionHelp + `
 
+--when records only traces in which something happens: see uevents watch --help.
+
 FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
 its name, such as .jsonl, is its format, unless --format is given:
 ` + formatsHelp(false),
@@ -57,7 +59,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
-	f.tail.add(e, cmd)
+	f.tail.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))
@@ -80,6 +82,9 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		return nil, nil, err
 	}
 	o, err := f.options(patterns)
+	if err == nil {
+		err = f.tail.parse()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +111,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	case format.json:
 		o.Decode.Mode = reader.DecodeJSON
 	}
-	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, command: recordedCommand("record", patterns, command)}
+	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, unordered: f.tail.o != nil, command: recordedCommand("record", patterns, command)}
 	if o.Callchain {
 		ro.stack = symbols.New()
 	}
@@ -145,6 +150,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if r.live, err = f.tail.open(e, dir, o); err != nil {
 		return hintForOpen(err)
 	}
+	r.names.tail = bufferOf(r.live)
 	err = r.run(ctx, f, ro, patterns, command)
 	return errors.Join(err, r.live.Close())
 }
@@ -318,7 +324,7 @@ func (r *recorder) summary(st *reader.Stats) {
 	if r.file.failed != nil {
 		done = " read (the file has a part of them)"
 	}
-	r.e.say("%s", countLine(st, output.Count(r.counted.records)+done, r.e.now().Sub(r.began), heldBack(r.live)...))
+	r.e.say("%s", countLine(st, output.Count(r.counted.records)+done, r.e.now().Sub(r.began), heldBack(r.names.tail)...))
 	if st.Undecodable > 0 {
 		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))
 	}

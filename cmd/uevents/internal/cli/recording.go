@@ -30,6 +30,8 @@ type recordingOptions struct {
 	command []string       // command line of the recording, as perf shows it
 	format  string         // name of the format; empty if the name of the file selects it
 	replace bool           // replace an existing file
+
+	unordered bool // records of --when: older ones come after newer ones
 }
 
 // recording is a file, or several files of one format, for events.

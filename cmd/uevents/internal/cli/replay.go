@@ -39,7 +39,8 @@ with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents 
 of perf record), or a pipe, and - means standard input; a finished perf.data must be a file,
 since its parts are read at several places. The recording can be from another machine. If
 the program that recorded it was killed, what it had written is shown; replay fails if the
-last record is cut. Records of another day have their date.
+last record is cut. Records of another day have their date. --when is as that of watch, which
+explains it.
 
 ` + conditionHelp + `
 
@@ -61,7 +62,7 @@ Formats of --to:
 		return e.replay(cmd.Context(), &f, args[0])
 	}
 	f.addConditions(e, cmd)
-	f.tail.add(e, cmd)
+	f.tail.add(cmd)
 	flags.IntSliceVar(&f.pids, "pid", nil, "only records of processes with these `PID`s")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
 	flags.StringVar(&f.as, "format", "", "`FORMAT` of that file, whatever its name: "+strings.Join(formatNames(), ", "))
@@ -111,12 +112,14 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 	if r.grep, err = f.newGrep(e); err != nil {
 		return err
 	}
-	if o, err := f.tail.options(); err != nil {
+	if err := f.tail.parse(); err != nil {
 		return err
-	} else if o != nil {
-		if r.tail, err = tail.New(*o); err != nil {
+	}
+	if f.tail.o != nil {
+		if r.tail, err = tail.New(*f.tail.o); err != nil {
 			return err
 		}
+		r.names.tail = r.tail
 	}
 	var table *symbols.Table
 	if format, err := formatOf(f.to, f.as); f.to != "" && err != nil {
@@ -161,7 +164,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, path string) error {
 // open opens the destination.
 func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Table) error {
 	if f.to != "" {
-		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
+		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table, unordered: f.tail.o != nil})
 		if err != nil {
 			return err
 		}
@@ -197,7 +200,7 @@ func (r *replayer) run(ctx context.Context) error {
 			continue
 		}
 		if r.tail != nil {
-			err = r.tail.Add(&ev, r.event)
+			err = r.tail.Pass(&ev, r.event)
 		} else {
 			err = r.event(&ev)
 		}
@@ -263,7 +266,13 @@ func (r *replayer) saySelected() {
 	case r.read == 0 && r.malformed == 0:
 		r.e.say("no records")
 	case selected < r.read && (r.limit == 0 || selected < r.limit):
-		r.e.say("%s of %s selected", output.Count(selected), output.Plural(r.read, "record"))
+		line := output.Count(selected) + " of " + output.Plural(r.read, "record") + " selected"
+		for _, c := range heldBack(r.names.tail) {
+			if c.n > 0 {
+				line += "; " + output.Count(c.n) + " " + c.what
+			}
+		}
+		r.e.say("%s", line)
 	}
 	r.names.say()
 }

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
@@ -18,64 +18,68 @@ import (
 type tailFlags struct {
 	when, same, hold string
 	window           time.Duration
+
+	flags *pflag.FlagSet
+	o     *tail.Options // of the flags, after parse; nil without --when
 }
 
 // tailHelp is the part on these flags in the help of commands.
-const tailHelp = `--when selects records by others: with --when 'level >= error', those of the traces in which there
-is an error, also the debug records before it. --same has the name whose value they share, such
-as request_id. Records are held for the --window, and let through for as long behind the error;
-the rest is dropped and counted. hist reads all user events then.`
+const tailHelp = `--when 'level >= error' shows the traces that have an error, and of these all records: those
+of the last 10 s (--window) at once, further ones for 10 s more. --same request_id goes by
+that attribute in place of the trace_id. The other conditions select the records that --when
+sees. What it drops is counted at the end, and so is what a full --hold made it drop.`
 
 // add adds the flags.
-func (f *tailFlags) add(e *env, cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.when, "when", "", "only records that share the value of --same with one that meets a `CONDITION`, such as 'level >= error'")
-	flags.StringVar(&f.same, "same", "trace_id", "`NAME` whose value the records of --when share")
-	flags.DurationVar(&f.window, "window", tail.DefaultWindow, "`TIME` for which --when holds records, and lets others through")
-	flags.StringVar(&f.hold, "hold", "64M", "`SIZE` of the memory for records that --when holds")
+func (f *tailFlags) add(cmd *cobra.Command) {
+	f.flags = cmd.Flags()
+	f.flags.StringVar(&f.when, "when", "", "only records that share the value of --same with one that meets a `CONDITION`, such as 'level >= error'")
+	f.flags.StringVar(&f.same, "same", "trace_id", "`NAME` whose value the records of --when share")
+	f.flags.DurationVar(&f.window, "window", tail.DefaultWindow, "`TIME` for which --when holds records, and shows further ones")
+	f.flags.StringVar(&f.hold, "hold", "64M", "`SIZE` of the memory for records that --when holds")
 	completeFlag(cmd, "same", reader.ConditionNames()...)
 }
 
-// options returns the options of the flags, nil without --when. Errors are usage errors.
-func (f *tailFlags) options() (*tail.Options, error) {
-	if f.when == "" {
-		return nil, nil
+// parse reads the flags. Errors are usage errors.
+func (f *tailFlags) parse() (err error) {
+	fail := func(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+	if !f.flags.Changed("when") {
+		for _, name := range []string{"same", "window", "hold"} {
+			if f.flags.Changed(name) {
+				return fail("--%s is for --when, which is missing", name)
+			}
+		}
+		return nil
 	}
 	o := &tail.Options{By: f.same, Window: f.window}
-	var err error
 	if o.When, err = parseCondition("--when", f.when); err != nil {
-		return nil, err
-	}
-	if f.window <= 0 {
-		return nil, usageError{errors.New("--window must be positive")}
-	}
-	if f.same == "" {
-		return nil, usageError{errors.New("--same has an empty value")}
+		return err
 	}
 	if o.Bytes, err = output.ParseSize(f.hold); err != nil {
-		return nil, usageError{fmt.Errorf("--hold: %w", err)}
+		return fail("--hold: %w", err)
 	}
-	if o.Bytes < 1<<20 {
-		return nil, usageError{errors.New("--hold must be 1M or more")}
+	switch {
+	case f.window <= 0:
+		return fail("--window must be positive")
+	case f.same == "":
+		return fail("--same has an empty value")
+	case o.Bytes < tail.MinBytes:
+		return fail("--hold must be %dM or more", tail.MinBytes>>20)
 	}
-	return o, nil
+	f.o = o
+	return nil
 }
 
 // open opens what the flags select: a reader that holds records, or without --when one that does not.
 func (f *tailFlags) open(e *env, dir *tracefs.Dir, o *reader.Options) (live, error) {
-	selected, err := f.options()
-	if err != nil {
-		return nil, err
-	}
-	if selected != nil {
+	if f.o != nil {
 		o.Decode.Mode = reader.DecodeFull
 	}
 	r, err := e.open(dir, o)
-	if err != nil || selected == nil {
+	if err != nil || f.o == nil {
 		return r, err
 	}
 	t := &tailed{live: r}
-	t.buffer, err = tail.New(*selected)
+	t.buffer, err = tail.New(*f.o)
 	return t, err
 }
 
@@ -84,7 +88,7 @@ type tailed struct {
 	live
 
 	buffer   *tail.Buffer
-	ready    []*reader.Event
+	ev       reader.Event // the one that was added last
 	deadline time.Time
 }
 
@@ -95,39 +99,44 @@ func (t *tailed) SetDeadline(at time.Time) {
 
 // Next returns the next record that is let through.
 func (t *tailed) Next(ev *reader.Event) error {
-	for n := 1; len(t.ready) == 0; n++ {
+	for n := 1; ; n++ {
+		if through := t.buffer.Next(); through != nil {
+			*ev = *through
+			return nil
+		}
 		if n%256 == 0 && !t.deadline.IsZero() && !time.Now().Before(t.deadline) {
 			return os.ErrDeadlineExceeded // the reader's is for the next record that is not ready
 		}
-		if err := t.live.Next(ev); err != nil {
+		if err := t.live.Next(&t.ev); err != nil {
 			return err
 		}
-		passed := false
-		err := t.buffer.Add(ev, func(through *reader.Event) error {
-			if passed = through == ev; !passed || len(t.ready) > 0 {
-				t.ready = append(t.ready, through.Clone())
-			}
-			return nil
-		})
-		if err != nil || passed && len(t.ready) == 0 {
-			return err
-		}
+		t.buffer.Add(&t.ev)
 	}
-	*ev = *t.ready[0]
-	t.ready[0] = nil
-	t.ready = t.ready[1:]
+}
+
+// bufferOf returns the Buffer of a reader, nil without --when.
+func bufferOf(r live) *tail.Buffer {
+	if t, ok := r.(*tailed); ok {
+		return t.buffer
+	}
 	return nil
 }
 
-// heldBack returns the counts of the records that a reader has not let through.
-func heldBack(r live) []count {
-	t, ok := r.(*tailed)
-	if !ok {
+// sayEvicted says that a command may have missed records as a Buffer was too small.
+func (e *env) sayEvicted(b *tail.Buffer) {
+	if b == nil || b.Stats().Evicted == 0 {
+		return
+	}
+	e.say("! %s were dropped as --hold was full: those of failed requests may be among them", output.Plural(b.Stats().Evicted, "record"))
+}
+
+// heldBack returns the counts of the records that a Buffer has not let through.
+func heldBack(b *tail.Buffer) []count {
+	if b == nil {
 		return nil
 	}
-	st := t.buffer.Stats()
+	st := b.Stats()
 	return []count{
-		{st.Expired, "dropped after --window"}, {st.Evicted, "dropped as --hold was full"}, {st.Without, "without --same"},
-		{uint64(st.Held), "held"}, {uint64(len(t.ready)), "not shown"},
+		{st.Expired, "dropped after --window"}, {st.Evicted, "dropped as --hold was full"}, {st.Without, "without --same"}, {uint64(st.Held), "held"},
 	}
 }

@@ -57,6 +57,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
   uevents watch '*_error' -o json | jq .message
   uevents watch myapp --pid 812 --grep 'user [0-9]+' -n 10
   uevents watch myapp --where 'trace_id == 4bf92f35 or duration > 100ms'
+  uevents watch myapp shop --when 'level >= error'
   uevents watch '*_error' --stack
   uevents watch --unit myapp --level warn
   uevents watch -- ./myapp`,
@@ -71,7 +72,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
-	f.tail.add(e, cmd)
+	f.tail.add(cmd)
 	f.addOutput(cmd)
 	f.addDuration(cmd)
 	flags := cmd.Flags()
@@ -100,6 +101,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	if w.live, err = f.tail.open(e, dir, o); err != nil {
 		return hintForOpen(err)
 	}
+	w.names.tail = bufferOf(w.live)
 	st, err := w.live.Stats()
 	if err == nil {
 		if len(command) == 0 {

@@ -65,6 +65,9 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if w.grep, err = f.newGrep(e); err != nil {
 		return nil, nil, err
 	}
+	if err := f.tail.parse(); err != nil {
+		return nil, nil, err
+	}
 	w.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Decode.Mode = reader.DecodeJSON // package output shows fields from their JSON
 	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
@@ -257,7 +260,7 @@ func (w *watcher) notice(n reader.Notice) {
 func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
 	w.sayBeyond()
 	w.notes.flush()
-	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, append(heldBack(w.live), count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"})...))
+	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, append(heldBack(w.names.tail), count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"})...))
 	w.e.sayUnseen(w.unseen, w.shown)
 	w.names.say()
 	if st.Undecodable > 0 {

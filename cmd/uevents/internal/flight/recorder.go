@@ -207,6 +207,7 @@ type Dump struct {
 	Processes   int           // number of processes that wrote them
 	First, Last uint64        // Event.Monotonic of the records
 	Lost        uint64        // records lost since the previous dump, mostly while it was taken
+	Evicted     uint64        // records that Options.Tail had no room for
 	After       time.Duration // time from the cause to the copy of the rings
 }
 
@@ -235,20 +236,26 @@ func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 		processes[ev.PID] = true
 		return w.Write(ev)
 	}
-	add := write
-	if r.o.Tail != nil {
-		buffer, err := tail.New(*r.o.Tail)
-		if err != nil {
-			return d, err
-		}
-		add = func(ev *reader.Event) error { return buffer.Add(ev, write) }
-	}
-	err := r.kept.Snapshot(add)
+	err := r.snapshot(&d, write)
 	d.Processes = len(processes)
 	if err != nil {
 		return d, err
 	}
 	return d, r.countLost(&d, w, at)
+}
+
+// snapshot calls write for the records in the rings that Options.Tail lets through.
+func (r *Recorder) snapshot(d *Dump, write func(*reader.Event) error) error {
+	if r.o.Tail == nil {
+		return r.kept.Snapshot(write)
+	}
+	buffer, err := tail.New(*r.o.Tail)
+	if err != nil {
+		return err
+	}
+	err = r.kept.Snapshot(func(ev *reader.Event) error { return buffer.Pass(ev, write) })
+	d.Evicted = buffer.Stats().Evicted
+	return err
 }
 
 // oldest returns the time of the oldest record that is written, in that of Cause.Monotonic.

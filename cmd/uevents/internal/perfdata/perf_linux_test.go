@@ -2,11 +2,13 @@ package perfdata
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -128,4 +130,36 @@ func TestPerfLost(t *testing.T) {
 		out, _ = perf(t, file.Name(), "report", "--stdio", "--stats")
 		assert.Regexp(t, `LOST events: +3\b`, out)
 	}
+}
+
+// TestUnordered: records that come long after newer ones are sorted, by perf and by Reader, and have the name of their program.
+func TestUnordered(t *testing.T) {
+	kerneltest.RequireTool(t, "perf")
+	file := create(t)
+	w, err := NewWriter(file, Options{Unordered: true, Format: new(formats).format})
+	require.NoError(t, err)
+	const n, first = 3 * roundSize, 20_000
+	for i := range n {
+		at := (i + first) % n // the newest third comes first
+		ev := eventAt(uint64(1000*at), "a", rawOf(1500, uint32(at), "hello"))
+		ev.TID += int32(at % 2)
+		require.NoError(t, w.Write(ev))
+	}
+	require.NoError(t, w.Close())
+	out, errs := perf(t, file.Name(), "script", "-F", "comm,event,trace")
+	assert.NotContains(t, errs, "Timestamp")
+	i := 0
+	for line := range strings.Lines(out) {
+		require.Equal(t, fmt.Sprintf("my app user_events:a: status=%d msg=hello", i), strings.Join(strings.Fields(line), " "))
+		i++
+	}
+	assert.Equal(t, n, i)
+	r := openFile(t, file, nil)
+	var ev reader.Event
+	for i := range n {
+		require.NoError(t, r.Next(&ev))
+		require.Equal(t, wall.Add(time.Duration(1000*i)), ev.Time.UTC())
+		require.Equal(t, "my app", ev.Process.Comm)
+	}
+	require.ErrorIs(t, r.Next(&ev), io.EOF)
 }

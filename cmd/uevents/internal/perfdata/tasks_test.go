@@ -37,7 +37,7 @@ func TestMappings(t *testing.T) {
 func TestFork(t *testing.T) {
 	w, file := newWriter(t)
 	at := eventAt(0, "a", rawOf(1500, 1, "x"))
-	w.mapping(at, &symbols.Mapping{Start: 0x1000, End: 0x2000, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"})
+	w.mapping(at, &symbols.Mapping{Start: 0x1000, End: 0x2000, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"}, at.Monotonic)
 	end := w.begin(typeFork, 0)
 	w.u32(813, 812, 813, 812) // the child is 813
 	w.u64(at.Monotonic)

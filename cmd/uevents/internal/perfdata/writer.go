@@ -22,6 +22,8 @@ type Options struct {
 	// provides.
 	Callchain bool
 	Symbols   *symbols.Table
+	// Unordered is set if much older records may come after newer ones: tools then sort the file as a whole.
+	Unordered bool
 	// CgroupID keeps the ids of cgroups.
 	CgroupID bool
 	// Hostname, Release (of the kernel) and Command describe the machine and the command line of the recording. Empty
@@ -127,7 +129,7 @@ func (w *Writer) Write(ev *reader.Event) error {
 	tid := threadOf(ev)
 	w.task(ev, tid)
 	w.sample(e, ev, tid)
-	if w.sinceRound++; w.sinceRound == roundSize {
+	if w.sinceRound++; w.sinceRound == roundSize && !w.o.Unordered {
 		w.sinceRound = 0
 		w.begin(typeFinishedRound, 0)()
 	}

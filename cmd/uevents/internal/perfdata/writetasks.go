@@ -29,18 +29,28 @@ func (w *Writer) task(ev *reader.Event, tid int32) {
 		clear(w.threads)
 	}
 	if w.threads[ev.PID] != now {
+		at := w.since(ev.PID, ev)
 		w.threads[ev.PID] = now
-		w.process(ev)
+		w.process(ev, at)
 	}
 	if tid != ev.PID {
+		at := w.since(tid, ev)
 		w.threads[tid] = now
 		// The thread inherits the name and the mappings of the process.
 		end := w.begin(typeFork, 0)
 		w.u32(uint32(ev.PID), uint32(ev.PID), uint32(tid), uint32(ev.PID))
-		w.u64(ev.Monotonic)
-		w.trailer(ev.PID, tid, ev.Monotonic, ev.CPU, 0)
+		w.u64(at)
+		w.trailer(ev.PID, tid, at, ev.CPU, 0)
 		end()
 	}
+}
+
+// since returns the time from which on the writer of a record counts as a thread's program.
+func (w *Writer) since(tid int32, ev *reader.Event) uint64 {
+	if _, known := w.threads[tid]; w.o.Unordered && !known {
+		return 0 // older records may follow
+	}
+	return ev.Monotonic
 }
 
 // threadOf returns the thread that wrote a record: of those in shared memory, neither that nor the CPU is known, and perf takes
@@ -52,13 +62,13 @@ func threadOf(ev *reader.Event) int32 {
 	return ev.PID
 }
 
-// process adds the name and the mappings of a process.
-func (w *Writer) process(ev *reader.Event) {
+// process adds the name and the mappings that a process has from a time on.
+func (w *Writer) process(ev *reader.Event, at uint64) {
 	if ev.Process != nil && ev.Process.Comm != "" {
 		end := w.begin(typeComm, 0)
 		w.u32(uint32(ev.PID), uint32(ev.PID))
 		w.text(ev.Process.Comm)
-		w.trailer(ev.PID, ev.PID, ev.Monotonic, ev.CPU, 0)
+		w.trailer(ev.PID, ev.PID, at, ev.CPU, 0)
 		end()
 	}
 	if !w.o.Callchain || w.o.Symbols == nil {
@@ -66,13 +76,13 @@ func (w *Writer) process(ev *reader.Event) {
 	}
 	w.o.Symbols.Notice(ev)
 	for _, m := range w.o.Symbols.Mappings(ev.PID) {
-		w.mapping(ev, &m)
+		w.mapping(ev, &m, at)
 	}
 }
 
 // mapping adds a mapping: struct { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation;
 // u32 prot, flags; char filename[] }.
-func (w *Writer) mapping(ev *reader.Event, m *symbols.Mapping) {
+func (w *Writer) mapping(ev *reader.Event, m *symbols.Mapping, at uint64) {
 	if len(m.Path) > maxPath {
 		return // exceeds the size of perf's records
 	}
@@ -89,7 +99,7 @@ func (w *Writer) mapping(ev *reader.Event, m *symbols.Mapping) {
 		path = "//anon"
 	}
 	w.text(path)
-	w.trailer(ev.PID, ev.PID, ev.Monotonic, ev.CPU, 0)
+	w.trailer(ev.PID, ev.PID, at, ev.CPU, 0)
 	end()
 }
 
