@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/XSAM/otelsql"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -32,8 +33,11 @@ func openUsers(ctx context.Context) (*sql.DB, error) {
 func newHandler(log *slog.Logger, db *sql.DB) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) {
+		log.DebugContext(r.Context(), "looking for user", "id", r.PathValue("id"))
 		var name string
+		begin := time.Now()
 		err := db.QueryRowContext(r.Context(), "SELECT name FROM users WHERE id = ?", r.PathValue("id")).Scan(&name)
+		log.DebugContext(r.Context(), "queried", "duration", time.Since(begin), "err", err)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			log.WarnContext(r.Context(), "no such user", "id", r.PathValue("id"))

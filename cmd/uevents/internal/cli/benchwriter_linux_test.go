@@ -33,6 +33,7 @@ func BenchmarkWriter(b *testing.B) {
 	}{
 		{"perf-record", []string{"perf", "record", "-a", "-e", "user_events:" + event, "-o", filepath.Join(dir, "perf.data")}},
 		{"watch", []string{"uevents", "watch", event, "-o", "json", "--duration", "0"}},
+		{"watch-when", []string{"uevents", "watch", event, "-o", "json", "--duration", "0", "--when", "duration_ns < 1000000000", "--same", "seq"}},
 		{"record", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.perf.data")}},
 		{"flight", []string{"uevents", "flight", event, "-o", dir}},
 		{"flight-trigger", []string{"uevents", "flight", event, "-o", dir, "--trigger", "duration_ns > 100000000"}},
@@ -46,7 +47,7 @@ func BenchmarkWriter(b *testing.B) {
 			end := startTool(b, ev, tool.args)
 			writeAll(b, ev)
 			_, said := end()
-			if what := map[string]string{"watch": "shown", "record": "recorded"}[tool.name]; what != "" {
+			if what := map[string]string{"watch": "shown", "watch-when": "shown", "record": "recorded"}[tool.name]; what != "" {
 				s, err := summaryOf(said)
 				require.NoError(b, err)
 				require.Equal(b, b.N, s.matched)
