@@ -61,7 +61,6 @@ const (
 // Sizes in memory.
 var (
 	chunkSize = chunkData + chunkEntries*int(reflect.TypeFor[entry]().Size())
-	fieldSize = int(reflect.TypeFor[reader.Field]().Size())
 	wholeSize = int(reflect.TypeFor[reader.Event]().Size())
 )
 
@@ -115,28 +114,21 @@ func index[T comparable](list *[]T, v T) (i uint16, added bool) {
 	return uint16(len(*list) - 1), true
 }
 
-// sizeOf returns about the size of a record in memory.
+// sizeOf returns about the size of a record in memory, from that of its JSON: a field takes up to 16 times as much.
 func sizeOf(ev *reader.Event) int {
-	n := wholeSize + len(ev.Raw) + 8*len(ev.Callchain) + len(ev.Message) + len(ev.FieldsJSON) + len(ev.EventName) + len(ev.TraceState) +
-		len(ev.StatusMessage) + len(ev.ServiceName) + len(ev.ScopeName) + len(ev.Body.AppendText(nil))
-	fields := func(list []reader.Field) {
-		for i := range list {
-			n += fieldSize + len(list[i].Name) + 2*len(list[i].Value.AppendText(nil))
-		}
-	}
-	fields(ev.Fields)
-	fields(ev.Resource)
-	fields(ev.ScopeAttributes)
+	lists := [][]reader.Field{ev.Fields, ev.Resource, ev.ScopeAttributes}
 	for i := range ev.NestedEvents {
-		n += 4*fieldSize + len(ev.NestedEvents[i].Name)
-		fields(ev.NestedEvents[i].Attributes)
+		lists = append(lists, ev.NestedEvents[i].Attributes)
 	}
 	for i := range ev.NestedLinks {
-		n += 4*fieldSize + len(ev.NestedLinks[i].TraceState)
-		fields(ev.NestedLinks[i].Attributes)
+		lists = append(lists, ev.NestedLinks[i].Attributes)
 	}
-	if p := ev.Point; p != nil {
-		n += 16*(len(p.Bounds)+len(p.BucketCounts)+len(p.Quantiles)+len(p.Positive.Counts)+len(p.Negative.Counts)) + len(p.Request) + wholeSize
+	n := len(ev.Message) + len(ev.FieldsJSON)
+	for _, fields := range lists {
+		n += wholeSize + 16*len(reader.AppendJSON(nil, fields))
+	}
+	if ev.Point != nil {
+		n += wholeSize + 8*(len(ev.Point.Bounds)+len(ev.Point.BucketCounts))
 	}
 	return n
 }

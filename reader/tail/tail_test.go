@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -68,7 +69,7 @@ func TestBuffer(t *testing.T) {
 	assert.Equal(t, []uint64{5}, shown(t, b, recordOf(1800, 1, 5, false), recordOf(1850, 2, 6, false)), "and those behind")
 	assert.Equal(t, []uint64{7}, shown(t, b, recordOf(1900, 1, 7, false)), "until the window ends")
 	assert.Empty(t, shown(t, b, recordOf(1901, 1, 8, false)))
-	assert.Equal(t, Stats{Held: 2, Shown: 5, Expired: 1, Bytes: b.bytes}, b.Stats())
+	assert.Equal(t, Stats{Held: 2, Shown: 5, Expired: 1, With: 8, Bytes: b.bytes}, b.Stats())
 	assert.Equal(t, []uint64{8, 9}, shown(t, b, recordOf(2000, 1, 9, true)))
 	assert.Equal(t, []uint64{10, 11}, shown(t, b, recordOf(2900, 1, 10, true), recordOf(3800, 1, 11, false)), "each that matches begins a window")
 	assert.Empty(t, shown(t, b, recordOf(9000, 1, 12, false)))
@@ -96,7 +97,39 @@ func TestUnread(t *testing.T) {
 	b.Add(recordOf(0, 1, 4, true))
 	require.NotNil(t, b.Next())
 	assert.Equal(t, []uint64{3, 5}, shown(t, b, recordOf(0, 2, 5, true)))
-	assert.Equal(t, Stats{Shown: 3, Evicted: 2, Bytes: b.bytes}, b.Stats())
+	assert.Equal(t, Stats{Shown: 3, Evicted: 2, With: 5, Bytes: b.bytes}, b.Stats())
+}
+
+// TestPass: an error of the function ends the records that are let through, and they count as dropped.
+func TestPass(t *testing.T) {
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id"})
+	require.NoError(t, err)
+	full := errors.New("full")
+	calls := 0
+	fails := func(*reader.Event) error { calls++; return full }
+	for n := range uint32(3) {
+		require.NoError(t, b.Pass(recordOf(0, 1, n, false), fails))
+	}
+	require.Zero(t, calls)
+	assert.ErrorIs(t, b.Pass(recordOf(0, 1, 3, true), fails), full)
+	require.NoError(t, b.Pass(recordOf(0, 1, 4, false), func(*reader.Event) error { calls++; return nil }))
+	assert.Equal(t, 2, calls)
+	assert.Equal(t, Stats{Shown: 2, Evicted: 3, With: 5, Bytes: b.bytes}, b.Stats())
+}
+
+// TestLongValues: of long values, the beginning tells groups apart.
+func TestLongValues(t *testing.T) {
+	b, err := New(Options{When: when(t, "level >= error"), By: "request_id"})
+	require.NoError(t, err)
+	record := func(id string, s reader.Severity) *reader.Event {
+		return &reader.Event{Kind: reader.KindLog, Severity: s, Fields: []reader.Field{{Name: "request_id", Value: reader.StringValue(id)}}}
+	}
+	long := strings.Repeat("x", maxKey)
+	for _, id := range []string{long + "a", long, long[1:] + "y", long[1:]} {
+		require.Zero(t, count(b, record(id, reader.SeverityDebug)))
+	}
+	assert.EqualValues(t, 3, count(b, record(long+"b", reader.SeverityError)))
+	assert.EqualValues(t, 2, count(b, record(long[1:], reader.SeverityError)))
 }
 
 // TestModel compares a Buffer that has room with a plain implementation, on random records.
