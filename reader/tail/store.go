@@ -121,13 +121,10 @@ func (b *Buffer) evict() {
 	b.free()
 }
 
-// reserve makes room for a record, and returns its chunk. It may drop groups.
+// reserve returns a chunk with room for a record.
 func (b *Buffer) reserve(bytes int) *chunk {
 	if n := len(b.chunks); n > 0 && b.chunks[n-1].fits(bytes) {
 		return b.chunks[n-1]
-	}
-	for len(b.chunks) > 1 && b.bytes+chunkSize > b.o.Bytes {
-		b.evict()
 	}
 	c := b.spare
 	if b.spare = nil; c == nil {
@@ -148,19 +145,22 @@ func (b *Buffer) groupOf(g *group) *group {
 	return g
 }
 
-// hold keeps a record in a chunk with room for it.
-func (b *Buffer) hold(c *chunk, g *group, ev *reader.Event, whole int) {
+// hold keeps a record.
+func (b *Buffer) hold(g *group, ev *reader.Event) {
 	g = b.groupOf(g)
 	e := entry{
 		time: timeOf(ev), wall: ev.Time.UnixNano(), group: g, cgroup: ev.CgroupID, cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID, kind: held,
 	}
 	var p place
-	if whole > 0 {
+	if len(ev.Raw) == 0 || ev.Decoder == nil {
+		size := sizeOf(ev)
+		c := b.reserve(size)
 		e.whole = ev.Clone()
 		p = c.append(e, nil, nil)
-		c.wholes += whole
-		b.bytes += whole
+		c.wholes += size
+		b.bytes += size
 	} else {
+		c := b.reserve(len(ev.Raw) + 8*len(ev.Callchain))
 		var added bool
 		if e.decoder, added = index(&c.decoders, ev.Decoder); added {
 			b.share(ev.Decoder, decoderSize(ev.Decoder))
@@ -177,10 +177,9 @@ func (b *Buffer) hold(c *chunk, g *group, ev *reader.Event, whole int) {
 	}
 	g.last = p
 	b.stats.Held++
-	b.shrink()
 }
 
-// shrink makes room for what is not in chunks.
+// shrink drops the oldest records beyond Options.Bytes.
 func (b *Buffer) shrink() {
 	for len(b.chunks) > 1 && b.bytes > b.o.Bytes {
 		b.evict()
@@ -201,7 +200,6 @@ func (b *Buffer) open(g *group) {
 		b.mark(g)
 	}
 	b.opened = g
-	b.shrink()
 }
 
 // take returns the first record that a group holds, nil if there is none.

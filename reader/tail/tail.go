@@ -120,12 +120,6 @@ func (b *Buffer) Add(ev *reader.Event) {
 	if len(b.key) > maxKey {
 		b.key = b.key[:maxKey]
 	}
-	whole, size := 0, len(ev.Raw)+8*len(ev.Callchain)
-	if len(ev.Raw) == 0 || ev.Decoder == nil {
-		whole = sizeOf(ev)
-		size = whole
-	}
-	c := b.reserve(size) // before there is a group, which this may drop
 	g := b.groups[string(b.key)]
 	switch {
 	case match:
@@ -134,8 +128,9 @@ func (b *Buffer) Add(ev *reader.Event) {
 	case g != nil && g.marked && g.until >= b.now:
 		b.passed = ev
 	default:
-		b.hold(c, g, ev, whole)
+		b.hold(g, ev)
 	}
+	b.shrink()
 }
 
 // Next returns the next record that is let through, in the order of adding, or nil. It is decoded as the one that was added, and valid

@@ -1,9 +1,11 @@
 package tail
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -225,6 +228,55 @@ func TestBounds(t *testing.T) {
 		count(b, recordOf(100_000_000, 0, 0, false))
 		assert.LessOrEqual(t, len(b.groups), 1, "%s: all has expired", name)
 	}
+}
+
+// TestTenMillionIDs: the memory of the process is bounded, too, also for what maps keep.
+func TestTenMillionIDs(t *testing.T) {
+	testscale.HostOnly(t)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	const limit = 8 << 20
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id", Bytes: limit})
+	require.NoError(t, err)
+	ev := recordOf(0, 0, 0, false)
+	at := tracepoint.CommonSize
+	n := testscale.Count(10_000_000, 500_000)
+	for i := range uint32(n) {
+		ev.Monotonic += 1000
+		binary.NativeEndian.PutUint32(ev.Raw[at:], i)
+		require.NoError(t, decoder.Decode(ev.Raw, ev, &reader.DecodeOptions{Reuse: true}))
+		if count(b, ev) != 0 {
+			t.Fatal("none matches")
+		}
+	}
+	assert.Less(t, heap()-before, int64(2*limit))
+	assert.EqualValues(t, n, uint64(b.Stats().Held)+b.Stats().Evicted+b.Stats().Expired)
+	runtime.KeepAlive(b)
+}
+
+// TestUndecodable: a record that its decoder does not understand is let through as it is.
+func TestUndecodable(t *testing.T) {
+	b, err := New(Options{When: when(t, "event == r"), By: "system", Window: time.Second})
+	require.NoError(t, err)
+	short, err := reader.NewDecoder(tracepoint.System, tracepoint.MustParse("s u32 id").Format())
+	require.NoError(t, err)
+	for _, size := range []int{tracepoint.CommonSize + 4, tracepoint.CommonSize} {
+		ev := &reader.Event{Monotonic: 1, Raw: make([]byte, size), Decoder: short}
+		ev.Undecodable = short.Decode(ev.Raw, ev, nil) != nil
+		require.Equal(t, size == tracepoint.CommonSize, ev.Undecodable)
+		require.Zero(t, count(b, ev))
+	}
+	b.Add(recordOf(1, 1, 1, false))
+	assert.False(t, b.Next().Undecodable)
+	ev := b.Next()
+	assert.True(t, ev.Undecodable)
+	assert.Len(t, ev.Raw, tracepoint.CommonSize)
+	assert.Equal(t, "r", b.Next().Name)
 }
 
 // count adds a record, and returns how many are let through.
