@@ -114,6 +114,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, unordered: f.tail.o != nil, command: recordedCommand("record", patterns, command)}
 	if o.Callchain {
 		ro.stack = symbols.New()
+		f.tail.symbols = ro.stack
 	}
 	return o, ro, nil
 }

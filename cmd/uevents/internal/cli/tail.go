@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -21,6 +22,8 @@ type tailFlags struct {
 
 	flags *pflag.FlagSet
 	o     *tail.Options // of the flags, after parse; nil without --when
+
+	symbols *symbols.Table // of stacks; nil without them
 }
 
 // tailHelp is the part on these flags in the help of commands.
@@ -78,7 +81,7 @@ func (f *tailFlags) open(e *env, dir *tracefs.Dir, o *reader.Options) (live, err
 	if err != nil || f.o == nil {
 		return r, err
 	}
-	t := &tailed{live: r}
+	t := &tailed{live: r, symbols: f.symbols}
 	t.buffer, err = tail.New(*f.o)
 	return t, err
 }
@@ -88,7 +91,8 @@ type tailed struct {
 	live
 
 	buffer   *tail.Buffer
-	ev       reader.Event // the one that was added last
+	symbols  *symbols.Table // nil without stacks
+	ev       reader.Event   // the one that was added last
 	deadline time.Time
 }
 
@@ -109,6 +113,9 @@ func (t *tailed) Next(ev *reader.Event) error {
 		}
 		if err := t.live.Next(&t.ev); err != nil {
 			return err
+		}
+		if t.symbols != nil {
+			t.symbols.Stack(&t.ev) // the table keeps the names, also if the process ends while the record is held
 		}
 		t.buffer.Add(&t.ev)
 	}

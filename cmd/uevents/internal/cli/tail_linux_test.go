@@ -132,6 +132,28 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// TestWhenStack: a record that was held has the functions of its stack, though its program has ended.
+func TestWhenStack(t *testing.T) {
+	if testscale.Guest() {
+		kerneltest.Require(t)
+	} else {
+		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	}
+	name, file := fmt.Sprintf("whenstack_%d", os.Getpid()), filepath.Join(t.TempDir(), "go")
+	serve := startRequests(t, filepath.Dir(file), name, 1000)
+	h, err := sloghandler.New(name+"_c", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	watch := whenTool{args: []string{"watch", name + "_a", name + "_c", "--stack", "--when", "message == late", "--same", "request_id", "--window", "10m"}, ready: "attached 8 events"}
+	watch.start(t)
+	serve()
+	slog.New(h).Info("late", "request_id", "r5")
+	testscale.Eventually(t, func() bool { return strings.Contains(watch.out.String(), "late") }, "%s", &watch.errs)
+	require.NoError(t, watch.cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, watch.cmd.Wait())
+	assert.Equal(t, 4, strings.Count(watch.out.String(), "/cli.requestProgram "), "%s%s", &watch.out, &watch.errs)
+}
+
 // start starts the tool, and waits until it is attached.
 func (w *whenTool) start(t *testing.T) {
 	w.cmd = exec.Command("uevents", w.args...)

@@ -57,6 +57,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	var table *symbols.Table
 	if f.stack {
 		o.Callchain, table = true, symbols.New()
+		f.tail.symbols = table
 		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read after its exit
 	}
 	if w.writer, err = f.writer(e, w.out, table); err != nil {
