@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
@@ -72,7 +71,7 @@ func (m *missingNames) lines() (lines []string) {
 		if flag, noun := m.flags.of(name); flag != "" {
 			line = fmt.Sprintf("! no record has a %s: %s", noun, flag)
 		} else if similar := m.similar(name); len(similar) > 0 {
-			line += ": did you mean " + strings.Join(similar[:min(3, len(similar))], " or ") + "?"
+			line += ": did you mean " + listed(similar) + "?"
 		}
 		lines = append(lines, line)
 	}

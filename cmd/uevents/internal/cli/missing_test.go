@@ -32,7 +32,7 @@ func TestMissingNamesLive(t *testing.T) {
 			args := append([]string{"--tracefs", "testdata/tracefs"}, append(args, "-w", "trace == 3 or trace == 4 or rout == 3 or status == ok")...)
 			assert.Equal(t, 0, run(ctx, f.env(t, io.Discard, &errs), args), &errs)
 			synctest.Wait()
-			const line = "! no record that was asked for trace has it: did you mean trace_flags or trace_id or trace_state?\n"
+			const line = "! no record that was asked for trace has it: did you mean trace_flags, trace_id, trace_state?\n"
 			const field = "! no record that was asked for rout has it: did you mean route?\n"
 			assert.NotContains(t, early, "! no record")
 			assert.Equal(t, 1, strings.Count(later, line), later)

@@ -105,7 +105,7 @@ func TestHistWhen(t *testing.T) {
 			f.events[i].Name = "myapp_debug"
 		}
 	}
-	code, out, errs := f.run(t, "--tracefs", "testdata/tracefs", "hist", "myapp_debug", "--by", "request_id", "--when", "level >= error", "--same", "request_id", "--duration", "1h")
+	code, out, errs := f.run(t, "--tracefs", "testdata/tracefs", "hist", "myapp_debug", "--by", "request_id", "--when", "level >= error", "--same", "request_id", "--duration", "1ms")
 	assert.Equal(t, 0, code, errs)
 	assert.Regexp(t, `\na +2 +#+\n$`, out)
 	assert.Equal(t, "counted here, not in the kernel: it does not evaluate --when\n", errs)
