@@ -29,7 +29,7 @@ type recordingOptions struct {
 	weight  string         // field to sum up in profiles
 	command []string       // command line of the recording, as perf shows it
 	format  string         // name of the format; empty if the name of the file selects it
-	replace bool           // replace an existing file
+	replace bool           // replace existing files
 }
 
 // recording is a file, or several files of one format, for events.
@@ -43,6 +43,17 @@ type recording struct {
 	o      *recordingOptions
 	failed error // the first error of writing
 	size   int64 // bytes in the files, after Close
+}
+
+// filled returns how many bytes the files have if they are closed now. Of perf.data it is about that.
+func (r *recording) filled() (n int64) {
+	if w, ok := r.Writer.(*perfdata.Writer); ok {
+		return w.Size()
+	}
+	for _, f := range r.files {
+		n += f.sent + int64(f.buffered.Buffered())
+	}
+	return n
 }
 
 // createRecording creates a file. If it is a pipe, it waits for a program that reads it, until ctx is done. Errors of its name
@@ -127,6 +138,7 @@ func (r *recording) Close() error {
 	}
 	r.size = r.written()
 	for _, f := range r.files {
+		f.closed, _ = f.Stat() // nil on errors
 		if err == nil {
 			err = f.there()
 		}
@@ -177,6 +189,7 @@ func (r *recording) names() (list []string) {
 type recordedFile struct {
 	*os.File
 	created  fs.FileInfo
+	closed   fs.FileInfo // as it was when it was closed; nil before, or if that is not known
 	buffered *bufio.Writer
 	sent     int64 // bytes written
 	lines    bool  // each record is a line

@@ -64,6 +64,8 @@ func (w *Writer) add(key eventKey, format string) (*event, error) {
 	w.ids[e.number] = true
 	w.events[key] = e
 	w.ordered = append(w.ordered, e)
+	w.untold += len(e.format) + attrSize + 2*recordHeader
+	w.ends += len(e.format) + attrSize + sectionSize + 2*recordHeader
 	return e, nil
 }
 
@@ -81,12 +83,17 @@ func (w *Writer) freeNumber(number int) (int, error) {
 	return number, nil
 }
 
-// formatText returns the contents of the format file of a record's event, which events in shared memory do not have.
+// formatText returns the contents of the format file of a record's event. Events in shared memory do not have one, nor do those
+// that the kernel has removed: a recording of several files describes them again in each.
 func (w *Writer) formatText(ev *reader.Event) (string, error) {
 	if order.Uint16(ev.Raw) == 0 && ev.Decoder != nil {
 		return ev.Decoder.Format().String(), nil
 	}
-	return w.o.Format(ev.System, ev.Name)
+	text, err := w.o.Format(ev.System, ev.Name)
+	if err != nil && ev.Decoder != nil {
+		return ev.Decoder.Format().String(), nil
+	}
+	return text, err
 }
 
 // withNumber replaces the tracepoint's number in a format.

@@ -45,6 +45,8 @@ type Writer struct {
 	ids     map[int]bool // numbers of tracepoints in the file
 	told    int          // of the ordered events, how many the file describes
 	formats int          // bytes of their formats
+	untold  int          // about the bytes that describe the others
+	ends    int          // about the bytes that Close adds
 
 	described []span // where it describes them
 	features  []feature
@@ -187,6 +189,15 @@ func (w *Writer) Flush() error {
 	}
 	w.buf = w.buf[:0]
 	return nil
+}
+
+// Size returns about how many bytes the file has if it is closed now.
+func (w *Writer) Size() int64 {
+	n := int64(w.offset) + int64(len(w.buf)+w.ends+w.untold)
+	if w.told < len(w.ordered) {
+		n += int64(w.formats) // see newEvents
+	}
+	return n
 }
 
 // write writes whole records, or the part that there is room for: a file it cuts to what was whole before.
