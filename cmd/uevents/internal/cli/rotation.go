@@ -84,6 +84,7 @@ func (r *rotation) Write(ev *reader.Event) error {
 // there were before.
 func (r *rotation) next() error {
 	if err := r.end(); err != nil {
+		r.failed = cmp.Or(r.failed, err)
 		return err
 	}
 	file, err := r.begin()
