@@ -16,6 +16,7 @@ import (
 
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // numbered is a feed of n records with numbers, and about so many bytes each, which every format takes.
@@ -160,6 +161,30 @@ func TestRotationOfLarge(t *testing.T) {
 		assert.Len(t, files, 1)
 		assert.Len(t, numbers[0], n)
 		assert.Contains(t, errs, fmt.Sprintf("; %d recorded = %d kept; show", n, n))
+	}
+}
+
+// TestRotationOfManyEvents: a perf.data describes all events of a recording. Each file has many records in spite of that.
+func TestRotationOfManyEvents(t *testing.T) {
+	flags := rotationFlags{maxSize: "64K", size: 64 << 10}
+	o := &recordingOptions{dir: tracefs.At("testdata/tracefs")}
+	for range 200 {
+		o.events = append(o.events, "user_events:myapp_info")
+	}
+	path := filepath.Join(t.TempDir(), "x.perf.data")
+	r, err := flags.create(t.Context(), newEnv(), path, o)
+	require.NoError(t, err)
+	f := numbered(t, 500, 200)
+	for i := range f.events {
+		require.NoError(t, r.Write(&f.events[i]))
+	}
+	require.NoError(t, r.Close())
+	files, numbers := rotated(t, strings.TrimSuffix(path, ".perf.data"))
+	st, err := os.Stat(files[0])
+	require.NoError(t, err)
+	assert.Greater(t, st.Size(), int64(200<<10))
+	for _, list := range numbers[:len(numbers)-1] {
+		assert.Greater(t, len(list), 80) // of about 280 bytes
 	}
 }
 

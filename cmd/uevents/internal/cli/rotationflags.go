@@ -30,7 +30,7 @@ file can be read alone, and uevents replay reads all: myapp-*.jsonl. With --max-
 removes its oldest file when there are more. It replaces and removes no other file: those of
 earlier recordings stay, and are not counted.`
 
-// leastFile is the smallest --max-size: a perf.data has some KiB for its events.
+// leastFile is the smallest --max-size: a record has up to 64 KiB, and a perf.data some KiB for each of its events.
 const leastFile = 64 << 10
 
 // add adds the flags.

@@ -83,17 +83,22 @@ func (w *Writer) freeNumber(number int) (int, error) {
 	return number, nil
 }
 
-// formatText returns the contents of the format file of a record's event. Events in shared memory do not have one, nor do those
-// that the kernel has removed: a recording of several files describes them again in each.
+// formatText returns the contents of the format file of a record's event, or if there is none, the format by which it was decoded: of
+// events in shared memory, and of those that the kernel has removed meanwhile, or registered again with other fields. A recording of
+// several files describes an event in each.
 func (w *Writer) formatText(ev *reader.Event) (string, error) {
-	if order.Uint16(ev.Raw) == 0 && ev.Decoder != nil {
+	number := int(order.Uint16(ev.Raw))
+	if number == 0 && ev.Decoder != nil {
 		return ev.Decoder.Format().String(), nil
 	}
 	text, err := w.o.Format(ev.System, ev.Name)
-	if err != nil && ev.Decoder != nil {
+	if ev.Decoder == nil {
+		return text, err
+	}
+	if f, parseErr := tracepoint.ParseFormat(text); err != nil || parseErr == nil && f.ID != number {
 		return ev.Decoder.Format().String(), nil
 	}
-	return text, err
+	return text, nil
 }
 
 // withNumber replaces the tracepoint's number in a format.

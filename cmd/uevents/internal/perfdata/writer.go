@@ -191,13 +191,17 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Size returns about how many bytes the file has if it is closed now.
-func (w *Writer) Size() int64 {
-	n := int64(w.offset) + int64(len(w.buf)+w.ends+w.untold)
+// Size returns about how many bytes the file has if it is closed now, and how many of them describe its events.
+func (w *Writer) Size() (n, description int64) {
+	add := w.ends + w.untold
 	if w.told < len(w.ordered) {
-		n += int64(w.formats) // see newEvents
+		add += w.formats // see newEvents
 	}
-	return n
+	description = int64(add)
+	for _, s := range w.described {
+		description += int64(s.end - s.start)
+	}
+	return int64(w.offset) + int64(len(w.buf)+add), description
 }
 
 // write writes whole records, or the part that there is room for: a file it cuts to what was whole before.
