@@ -87,14 +87,6 @@ func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 
 // openPerfData writes without a buffer: the format has its own.
 func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
-	f, err := r.create(r.path)
-	if err != nil {
-		return nil, err
-	}
-	var to io.Writer = f
-	if !f.created.Mode().IsRegular() {
-		to = struct{ io.Writer }{f} // a pipe: what is written stays as it is
-	}
 	options := perfdata.Options{
 		Format: func(system, name string) (text string, err error) {
 			if o.dir == nil {
@@ -110,6 +102,14 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 	options.Hostname, _ = os.Hostname()
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		options.Release = strings.TrimSpace(string(release))
+	}
+	f, err := r.create(r.path)
+	if err != nil {
+		return nil, err
+	}
+	var to io.Writer = f
+	if !f.created.Mode().IsRegular() {
+		to = struct{ io.Writer }{f} // a pipe: what is written stays as it is
 	}
 	return perfdata.NewWriter(to, options)
 }
