@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -172,6 +174,27 @@ func TestReplaySeveralDamaged(t *testing.T) {
 	assert.Equal(t, exitError, code)
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "open "+name("nosuch.jsonl")+": no such file")
+}
+
+// TestReplayMergedStream: what can be read once is merged with files, too.
+func TestReplayMergedStream(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.perf.data")
+	writePlanned(t, a, false, []plannedRecord{{1, 1, 0}, {2, 4, 0}})
+	writePlanned(t, b, true, []plannedRecord{{3, 2, 0}, {4, 5, 0}})
+	for in, want := range map[string]string{a: "1 3 2 4", b: "1 3 2 4"} {
+		content, err := os.ReadFile(in)
+		require.NoError(t, err)
+		var out, errs syncbuffer.Buffer
+		e := (&feed{}).env(t, &out, &errs)
+		e.in = bytes.NewReader(content)
+		other := a
+		if in == a {
+			other = b
+		}
+		require.Equal(t, exitOK, run(t.Context(), e, []string{"replay", "-", other, "-o", "{{.status}}"}), &errs)
+		assert.Equal(t, want, strings.Join(strings.Fields(out.String()), " "))
+	}
 }
 
 // TestReplayRangeSays: if no record is selected by its time, replay says which times there are.

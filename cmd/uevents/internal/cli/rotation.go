@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -196,18 +197,18 @@ func (r *rotation) wrote(what string) string {
 		names = ", " + first + " to " + last
 	}
 	line := fmt.Sprintf("wrote %s%s: %s", output.Plural(kept.files, "file"), names, output.FileSize(size))
-	if r.failed != nil {
-		line += ", a part of " + what
+	if r.failed != nil { // how many are in the last file is not known
+		line += ", a part of " + what + "; "
 	} else {
-		line += "; " + what
+		line += fmt.Sprintf("; %s; %s recorded = %s kept + ", what, output.Count(kept.records+r.removed.records+r.moved.records), output.Count(kept.records))
 	}
-	line += fmt.Sprintf("; %s recorded = %s kept", output.Count(kept.records+r.removed.records+r.moved.records), output.Count(kept.records))
 	if r.removed.files > 0 {
-		line += fmt.Sprintf(" + %s removed with %s", output.Count(r.removed.records), output.Plural(r.removed.files, "old file"))
+		line += fmt.Sprintf("%s removed with %s + ", output.Count(r.removed.records), output.Plural(r.removed.files, "old file"))
 	}
 	if r.moved.files > 0 {
-		line += fmt.Sprintf(" + %s in %s that this recording did not remove", output.Count(r.moved.records), output.Plural(r.moved.files, "missing file"))
+		line += fmt.Sprintf("%s in %s that this recording did not remove", output.Count(r.moved.records), output.Plural(r.moved.files, "missing file"))
 	}
+	line = strings.TrimRight(line, "+; ")
 	if r.format.next != "" && kept.files > 0 {
 		line += "; show them: uevents replay " + r.base + "*" + r.suffix
 	}
