@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/jsonlines"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
@@ -27,31 +26,7 @@ type merged struct {
 	one   bool  // errors are of the only file: its name is not in them
 	errs  error // of files that were not read to their end
 
-	skipped   uint64
-	noWall    unlikeFiles // files without the time of day
-	otherTime unlikeFiles // of another clock than CLOCK_MONOTONIC
-}
-
-// unlikeFiles counts files.
-type unlikeFiles struct {
-	n     int
-	first string
-}
-
-func (u *unlikeFiles) add(path string) {
-	u.n++
-	u.first = cmp.Or(u.first, path)
-}
-
-// text says which files these are.
-func (u *unlikeFiles) text(one bool) string {
-	switch {
-	case one:
-		return "the recording does"
-	case u.n == 1:
-		return u.first + " does"
-	}
-	return fmt.Sprintf("%s and %s do", u.first, output.Plural(u.n-1, "more file"))
+	missing missingParts
 }
 
 // mergedFile is a file of merged.
@@ -124,14 +99,6 @@ func (m *merged) firstTime(in recordedInput, path string) (time.Time, error) {
 // ofOneRecord reports whether an error is about a record, behind which there may be others.
 func ofOneRecord(err error) bool {
 	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, reader.ErrMalformed)
-}
-
-// checkClock returns an error if the time of day is necessary, and a file does not have it.
-func (m *merged) checkClock(in recordedInput, path string) error {
-	if p, ok := in.recorded.(*perfdata.Reader); ok && m.wall && !p.Clock().WallTime {
-		return fmt.Errorf("%s: --since and --until need the time of day, which this recording does not have (perf record -k mono keeps it)", path)
-	}
-	return nil
 }
 
 // Next reads the next record of the files. An error that is not about one record comes at the end of the others, if there are several
@@ -208,30 +175,9 @@ func (m *merged) close(f *mergedFile) {
 	if f.in.recorded == nil {
 		return
 	}
-	if p, ok := f.in.recorded.(*perfdata.Reader); ok {
-		m.skipped += p.Skipped()
-		switch clock := p.Clock(); {
-		case !clock.WallTime:
-			m.noWall.add(f.path)
-		case !clock.Monotonic:
-			m.otherTime.add(f.path)
-		}
-	}
+	m.missing.add(f)
 	_ = f.in.Close() // opened read-only
 	f.in = recordedInput{}
-}
-
-// sayMissing says what the records lack. The files must be closed.
-func (m *merged) sayMissing(e *env, shown bool) {
-	if m.skipped > 0 {
-		e.say("! %s records of events that are no tracepoints are not shown", output.Count(m.skipped))
-	}
-	if m.noWall.n > 0 && shown { // else there are no times
-		e.say("! %s not have the time of day: times begin in 1970 (perf record -k mono keeps it)", m.noWall.text(m.one))
-	}
-	if m.otherTime.n > 0 && shown {
-		e.say("! times of --time mono and monotonic_ns are not of CLOCK_MONOTONIC, but of the clock of the recording")
-	}
 }
 
 // fileHeap is a heap of files by the time of their next record, and for equal times by their order in the command line.

@@ -45,20 +45,6 @@ type recording struct {
 	size   int64 // bytes in the files, after Close
 }
 
-// full reports whether the files have a number of bytes when they are closed. A perf.data describes its events, which may be many: about
-// half of the bytes are of records in any case.
-func (r *recording) full(limit int64) bool {
-	if w, ok := r.Writer.(*perfdata.Writer); ok {
-		n, description := w.Size()
-		return n >= limit && n-description >= limit/2
-	}
-	n := int64(0)
-	for _, f := range r.files {
-		n += f.sent + int64(f.buffered.Buffered())
-	}
-	return n >= limit
-}
-
 // createRecording creates a file. If it is a pipe, it waits for a program that reads it, until ctx is done. Errors of its name
 // and format are usage errors.
 func createRecording(ctx context.Context, path string, o *recordingOptions) (*recording, error) {

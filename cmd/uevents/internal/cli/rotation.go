@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -79,6 +80,20 @@ func (r *rotation) Write(ev *reader.Event) error {
 	}
 	r.records++
 	return r.recording.Write(ev)
+}
+
+// full reports whether the files have a number of bytes when they are closed. A perf.data describes its events, which may be many: about
+// half of the bytes are of records in any case.
+func (r *recording) full(limit int64) bool {
+	if w, ok := r.Writer.(*perfdata.Writer); ok {
+		n, description := w.Size()
+		return n >= limit && n-description >= limit/2
+	}
+	n := int64(0)
+	for _, f := range r.files {
+		n += f.sent + int64(f.buffered.Buffered())
+	}
+	return n >= limit
 }
 
 // next closes the file, creates another one, and removes the oldest. After an error, all files are closed, and there are those that
