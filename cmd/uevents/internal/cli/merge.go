@@ -19,12 +19,13 @@ import (
 // merged reads the records of files in order of time, as far as each file is. A regular file is opened for its first record, and again
 // when it is the file's turn: of a long recording in many files, about one is open at a time.
 type merged struct {
-	open  func(path string) (recordedInput, error)
-	lost  func(name string, n uint64, at time.Time) error // see perfdata.Reader.Lost
-	wall  bool                                            // the time of day is necessary
-	files fileHeap
-	one   bool  // errors are of the only file: its name is not in them
-	errs  error // of files that were not read to their end
+	open     func(path string) (recordedInput, error)
+	lost     func(name string, n uint64, at time.Time) error // see jsonlines.Reader
+	unwanted func(at time.Time) bool
+	wall     bool // the time of day is necessary
+	files    fileHeap
+	one      bool  // errors are of the only file: its name is not in them
+	errs     error // of files that were not read to their end
 
 	missing missingParts
 }
@@ -144,7 +145,7 @@ func (m *merged) advance(f *mergedFile) (err error) {
 	}
 	switch from := f.in.recorded.(type) {
 	case *jsonlines.Reader:
-		from.Lost = m.lost
+		from.Lost, from.Unwanted = m.lost, m.unwanted
 	case *perfdata.Reader:
 		from.Lost = m.lost
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -110,6 +111,9 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 		return err
 	}
 	r.from.lost = r.noteLost
+	if r.times.limited() {
+		r.from.unwanted = func(at time.Time) bool { return ctx.Err() == nil && r.unwanted(at) }
+	}
 	err = r.run(ctx)
 	r.from.Close()
 	r.sayMissing()

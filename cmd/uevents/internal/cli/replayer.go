@@ -108,6 +108,15 @@ func (r *replayer) event(ev *reader.Event) error {
 	return nil
 }
 
+// unwanted counts a record, whose time is known before its other parts, if that is not selected.
+func (r *replayer) unwanted(at time.Time) bool {
+	if r.times.selects(at) {
+		return false
+	}
+	r.read++
+	return true
+}
+
 // noteLost counts lost records, which not every output shows.
 func (r *replayer) noteLost(name string, n uint64, at time.Time) error {
 	if !at.IsZero() && !r.times.has(at) {
