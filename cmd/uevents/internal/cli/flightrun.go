@@ -282,7 +282,7 @@ func (p *pilot) unwrittenError() error {
 
 // create creates a file, whose name has the time.
 func (p *pilot) create(ctx context.Context) (*recording, error) {
-	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format("20060102T150405.000Z"))
+	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format(fileTime))
 	for n := 1; ; n++ {
 		path := base + "." + p.f.format
 		if n > 1 {

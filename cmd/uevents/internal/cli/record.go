@@ -21,6 +21,7 @@ import (
 type recordFlags struct {
 	selection
 	tail                   tailFlags
+	rotation               rotationFlags
 	output, format, weight string
 	sched, stack           bool
 	duration               time.Duration
@@ -46,9 +47,12 @@ records to a file until it is interrupted.
 
 FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
 its name, such as .jsonl, is its format, unless --format is given:
-` + formatsHelp(false),
+` + formatsHelp(false) + `
+
+` + rotationHelp,
 		Example: `  uevents record myapp -o myapp.jsonl
   uevents record 'myapp_*' -o t.pftrace --sched -- ./loadtest
+  uevents record myapp -o /var/log/myapp.jsonl --max-size 64M --max-files 100
   uevents record '*_error' -o errors.pb.gz --duration 1m
   uevents record myapp_http_request -o slow.pb.gz --weight latency_ns`,
 		Args: needsPattern,
@@ -60,6 +64,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
 	f.tail.add(cmd)
+	f.rotation.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))
@@ -79,6 +84,9 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	}
 	format, err := formatOf(f.output, f.format)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.rotation.check(f.output, format); err != nil {
 		return nil, nil, err
 	}
 	o, err := f.options(patterns)
@@ -111,7 +119,7 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	case format.json:
 		o.Decode.Mode = reader.DecodeJSON
 	}
-	ro := &recordingOptions{weight: f.weight, format: f.format, replace: true, unordered: f.tail.o != nil, command: recordedCommand("record", patterns, command)}
+	ro := &recordingOptions{weight: f.weight, format: f.format, replace: !f.rotation.rotates(), unordered: f.tail.o != nil, command: recordedCommand("record", patterns, command)}
 	if o.Callchain {
 		ro.stack = symbols.New()
 		f.tail.symbols = ro.stack
@@ -160,7 +168,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 type recorder struct {
 	e     *env
 	live  live
-	file  *recording
+	file  *rotation
 	notes notes
 	names missingNames
 	began time.Time
@@ -180,7 +188,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	if len(command) == 0 {
 		f.sayAbsent(r.e)
 	}
-	if r.file, err = createRecording(ctx, f.output, o); err != nil {
+	if r.file, err = f.rotation.create(ctx, r.e, f.output, o); err != nil {
 		return err
 	}
 	similar := ""

@@ -221,6 +221,17 @@ func TestRecordErrors(t *testing.T) {
 		{"a", "-o", file, "--sched", "--pid", "1"},
 		{"a", "-o", file, "--sched", "--cgroup", "/"},
 		{"a", "-o", file, "--level", "loud"},
+		{"a", "-o", file, "--max-size", ""},
+		{"a", "-o", file, "--max-size", "63K"},
+		{"a", "-o", file, "--max-size", "2G"},
+		{"a", "-o", file, "--max-size", "1x"},
+		{"a", "-o", file, "--max-size", "64K", "--max-files", "1"},
+		{"a", "-o", file, "--max-size", "64K", "--max-files", "-1"},
+		{"a", "-o", file, "--max-files", "3"},
+		{"a", "-o", "x.pb.gz", "--max-size", "64K"},
+		{"a", "-o", "x.pftrace", "--max-size", "64K"},
+		{"a", "-o", "x.otlp.json", "--max-size", "64K"},
+		{"a", "-o", os.DevNull, "--format", "jsonl", "--max-size", "64K"},
 	} {
 		code, _, errs := newFeed().run(t, append([]string{"record"}, args...)...)
 		assert.Equal(t, exitUsage, code, "%v: %s", args, errs)
@@ -430,7 +441,7 @@ func TestReplayErrors(t *testing.T) {
 	path := filepath.Join(dir, "x.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("nonsense\n{\"message\":\"one\",\"kind\":\"log\"}\n{\"cut"), 0o600))
 	for _, args := range [][]string{
-		{}, {path, path}, {path, "--level", "loud"}, {path, "--grep", "("}, {path, "-o", "xml"}, {path, "--time", "gps"}, {path, "--to", "x.xml"}, {path, "--to", "x.perf.data"},
+		{}, {"-", path, "-"}, {path, "--since", ""}, {path, "--until", "noon"}, {path, "--level", "loud"}, {path, "--grep", "("}, {path, "-o", "xml"}, {path, "--time", "gps"}, {path, "--to", "x.xml"}, {path, "--to", "x.perf.data"},
 	} {
 		code, _, errs := (&feed{}).run(t, append([]string{"replay"}, args...)...)
 		assert.Equal(t, exitUsage, code, "%v: %s", args, errs)

@@ -29,7 +29,7 @@ type recordingOptions struct {
 	weight  string         // field to sum up in profiles
 	command []string       // command line of the recording, as perf shows it
 	format  string         // name of the format; empty if the name of the file selects it
-	replace bool           // replace an existing file
+	replace bool           // replace existing files
 
 	unordered bool // records of --when: older ones come after newer ones
 }
@@ -129,6 +129,7 @@ func (r *recording) Close() error {
 	}
 	r.size = r.written()
 	for _, f := range r.files {
+		f.closed, _ = f.Stat() // nil on errors
 		if err == nil {
 			err = f.there()
 		}
@@ -179,6 +180,7 @@ func (r *recording) names() (list []string) {
 type recordedFile struct {
 	*os.File
 	created  fs.FileInfo
+	closed   fs.FileInfo // as it was when it was closed; nil before, or if that is not known
 	buffered *bufio.Writer
 	sent     int64 // bytes written
 	lines    bool  // each record is a line

@@ -79,10 +79,10 @@ func needsPattern(cmd *cobra.Command, args []string) error {
 // selectingFlags are the flags that select records.
 var selectingFlags = []string{"where", "level", "kind", "program", "unit", "container", "pod", "pid", "cgroup"}
 
-// checkEmpty refuses flags that select records by an empty value, such as a shell makes of a variable that is not set: they would
-// select all.
+// checkEmpty refuses flags that select records, or limit a file, by an empty value, such as a shell makes of a variable that is not set: they
+// would select all.
 func checkEmpty(flags *pflag.FlagSet) error {
-	for _, name := range append([]string{"trigger", "trigger-event"}, selectingFlags...) {
+	for _, name := range append([]string{"trigger", "trigger-event", "since", "until", "max-size"}, selectingFlags...) {
 		f := flags.Lookup(name)
 		if f == nil || !f.Changed {
 			continue

@@ -250,3 +250,37 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// TestUnwanted: records of some times are omitted, whatever their lines have behind the time, and lines about losses never.
+func TestUnwanted(t *testing.T) {
+	const lines = `{"time":"2026-01-02T03:04:05.000000000Z","kind":"log","message":"early"}
+{"time":"2026-01-02T03:04:06.000000000Z","kind":"log","message":"one"}
+{"time":"2026-01-02T03:04:05.999999999Z","kind":"log","mess
+{"time":"2026-01-02T03:04:05.000000000Z","kind":"lost","event":"a:b","count":3}
+{"kind":"log","message":"two","time":"2026-01-02T03:04:05.000000000Z"}
+{"time":"2026-01-02T03:04:05Z","kind":"log","message":"three"}
+{"kind":"log","message":"four"}
+`
+	r := NewReader(strings.NewReader(lines))
+	var lost uint64
+	r.Lost = func(_ string, n uint64, _ time.Time) error {
+		lost += n
+		return nil
+	}
+	omitted := 0
+	r.Unwanted = func(at time.Time) bool {
+		if at.Before(time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)) {
+			omitted++
+			return true
+		}
+		return false
+	}
+	var ev reader.Event
+	var messages []string
+	for r.Next(&ev) == nil {
+		messages = append(messages, ev.Message)
+	}
+	assert.Equal(t, []string{"one", "two", "three", "four"}, messages)
+	assert.Equal(t, 2, omitted)
+	assert.EqualValues(t, 3, lost)
+}

@@ -27,6 +27,9 @@ var ErrFormat = errors.New("not a record as uevents writes it")
 type Reader struct {
 	// Lost receives the lines about lost records. nil ignores them.
 	Lost func(name string, n uint64, at time.Time) error
+	// Unwanted reports whether records of a time are omitted: Next does not decode the rest of their lines, which would take most of the
+	// time. It is not called for lines that do not begin with a time as package output writes it. nil omits none.
+	Unwanted func(at time.Time) bool
 
 	lines     *bufio.Reader
 	number    int
@@ -52,6 +55,9 @@ func (r *Reader) Next(ev *reader.Event) error {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		if at, ok := timeOf(line); ok && r.Unwanted != nil && r.Unwanted(at) {
+			continue
+		}
 		v, ok := reader.ParseJSON(string(line)) // a copy, since the event refers to it
 		if !ok || v.Type() != reader.TypeMap {
 			return r.malformed(errors.New("no JSON object"))
@@ -74,6 +80,17 @@ func (r *Reader) Next(ev *reader.Event) error {
 		}
 		return nil
 	}
+}
+
+// timeOf returns the time of a line, if it is at its beginning, and the line is one of a record.
+func timeOf(line []byte) (time.Time, bool) {
+	const begin, layout = `{"time":"`, "2006-01-02T15:04:05.000000000Z"
+	rest, ok := bytes.CutPrefix(line, []byte(begin))
+	if !ok || len(rest) < len(layout) || bytes.HasPrefix(rest[len(layout):], []byte(`","kind":"lost"`)) {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(rest[:len(layout)]))
+	return at, err == nil
 }
 
 // shared returns the process of an earlier event if it is the same.

@@ -35,6 +35,7 @@ const maxFeature = 1<<16 - 256
 // feature adds a feature, in the order of their ids: struct { u64 id; u8 content[] }.
 func (w *Writer) feature(id uint64, content []byte) {
 	w.features = append(w.features, feature{id, content})
+	w.ends += sectionSize + len(content)
 	end := w.begin(typeFeature, 0)
 	w.u64(id)
 	w.buf = append(append(w.buf, content...), zeros[:-len(content)&7]...)
@@ -66,7 +67,7 @@ func (w *Writer) newEvents() []byte {
 	w.buf = nil
 	defer func() { w.buf = records }()
 	events := w.ordered[w.told:]
-	w.told = len(w.ordered)
+	w.told, w.untold = len(w.ordered), 0
 	for _, e := range events {
 		end := w.begin(typeHeaderAttr, 0)
 		w.attr(e)

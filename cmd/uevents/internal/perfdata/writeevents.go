@@ -64,6 +64,8 @@ func (w *Writer) add(key eventKey, format string) (*event, error) {
 	w.ids[e.number] = true
 	w.events[key] = e
 	w.ordered = append(w.ordered, e)
+	w.untold += len(e.format) + attrSize + 2*recordHeader
+	w.ends += len(e.format) + attrSize + sectionSize + 2*recordHeader
 	return e, nil
 }
 
@@ -81,12 +83,22 @@ func (w *Writer) freeNumber(number int) (int, error) {
 	return number, nil
 }
 
-// formatText returns the contents of the format file of a record's event, which events in shared memory do not have.
+// formatText returns the contents of the format file of a record's event, or if there is none, the format by which it was decoded: of
+// events in shared memory, and of those that the kernel has removed meanwhile, or registered again with other fields. A recording of
+// several files describes an event in each.
 func (w *Writer) formatText(ev *reader.Event) (string, error) {
-	if order.Uint16(ev.Raw) == 0 && ev.Decoder != nil {
+	number := int(order.Uint16(ev.Raw))
+	if number == 0 && ev.Decoder != nil {
 		return ev.Decoder.Format().String(), nil
 	}
-	return w.o.Format(ev.System, ev.Name)
+	text, err := w.o.Format(ev.System, ev.Name)
+	if ev.Decoder == nil {
+		return text, err
+	}
+	if f, parseErr := tracepoint.ParseFormat(text); err != nil || parseErr == nil && f.ID != number {
+		return ev.Decoder.Format().String(), nil
+	}
+	return text, nil
 }
 
 // withNumber replaces the tracepoint's number in a format.

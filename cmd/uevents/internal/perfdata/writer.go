@@ -47,6 +47,8 @@ type Writer struct {
 	ids     map[int]bool // numbers of tracepoints in the file
 	told    int          // of the ordered events, how many the file describes
 	formats int          // bytes of their formats
+	untold  int          // about the bytes that describe the others
+	ends    int          // about the bytes that Close adds
 
 	described []span // where it describes them
 	features  []feature
@@ -189,6 +191,19 @@ func (w *Writer) Flush() error {
 	}
 	w.buf = w.buf[:0]
 	return nil
+}
+
+// Size returns about how many bytes the file has if it is closed now, and how many of them describe its events.
+func (w *Writer) Size() (n, description int64) {
+	add := w.ends + w.untold
+	if w.told < len(w.ordered) {
+		add += w.formats // see newEvents
+	}
+	description = int64(add)
+	for _, s := range w.described {
+		description += int64(s.end - s.start)
+	}
+	return int64(w.offset) + int64(len(w.buf)+add), description
 }
 
 // write writes whole records, or the part that there is room for: a file it cuts to what was whole before.

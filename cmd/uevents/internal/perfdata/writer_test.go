@@ -3,7 +3,9 @@ package perfdata
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"testing"
 
@@ -176,5 +178,53 @@ func TestMemory(t *testing.T) {
 		assert.EqualValues(t, i/2+1, ev.Fields[0].Value.Uint64())
 		assert.EqualValues(t, 1<<15+i/2, order.Uint16(ev.Raw), "perf finds the format by it")
 		assert.Equal(t, []int{0, -1}, []int{int(ev.TID), ev.CPU}, "they are not known")
+	}
+}
+
+// TestSize: the size of a file that is closed is known before, whatever was flushed, and so is how many of its bytes are not of records.
+func TestSize(t *testing.T) {
+	for _, flushes := range []bool{false, true} {
+		f := create(t)
+		n := 0
+		w, err := NewWriter(f, Options{Hostname: "h", Command: []string{"uevents", "record"}, Format: func(_, name string) (string, error) {
+			n++
+			return formatOf(name, 1500+n, "status"), nil
+		}})
+		require.NoError(t, err)
+		for i := range 2000 {
+			event := min(i, 7)
+			require.NoError(t, w.Write(eventAt(uint64(i), fmt.Sprint("e", event), rawOf(1501+event, uint32(i), "message"))))
+			if flushes && i%100 == 0 {
+				require.NoError(t, w.Flush())
+			}
+		}
+		size, description := w.Size()
+		require.NoError(t, w.Close())
+		st, err := f.Stat()
+		require.NoError(t, err)
+		assert.InDelta(t, st.Size(), size, 1500)
+		assert.InDelta(t, 2000*(sampleSize+32), size-description, 2000)
+	}
+}
+
+// TestFormatOfRemoved: a record whose event the kernel has removed, or registered again, has the format by which it was decoded.
+func TestFormatOfRemoved(t *testing.T) {
+	format, err := tracepoint.ParseFormat(formatOf("e", 1500, "status"))
+	require.NoError(t, err)
+	decoder, err := reader.NewDecoder("user_events", format)
+	require.NoError(t, err)
+	ev := eventAt(1, "e", rawOf(1500, 200, "message"))
+	removed := Options{Format: func(string, string) (string, error) { return "", fs.ErrNotExist }}
+	w, err := NewWriter(create(t), removed)
+	require.NoError(t, err)
+	require.ErrorIs(t, w.Write(ev), fs.ErrNotExist)
+	ev.Decoder = decoder
+	again := Options{Format: func(string, string) (string, error) { return formatOf("e", 1501, "other"), nil }}
+	for _, o := range []Options{removed, again} {
+		r := openFile(t, writeAll(t, o, ev), nil)
+		var got reader.Event
+		require.NoError(t, r.Next(&got))
+		assert.Equal(t, "status", got.Fields[0].Name)
+		assert.EqualValues(t, 200, got.Fields[0].Value.Uint64())
 	}
 }
