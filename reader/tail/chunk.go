@@ -52,7 +52,7 @@ type place struct {
 
 func (p place) entry() *entry { return &p.chunk.entries[p.i] }
 
-// Limits of a chunk. A record has at most 64 KiB.
+// Limits of a chunk. A record has at most 64 KiB; those without their bytes count in Buffer.wholes.
 const (
 	chunkData    = 128 << 10
 	chunkEntries = 512
@@ -60,18 +60,12 @@ const (
 
 // Sizes in memory.
 var (
-	chunkSize = chunkData + chunkEntries*int(reflect.TypeFor[entry]().Size())
+	chunkSize = chunkEntries * int(reflect.TypeFor[entry]().Size())
 	wholeSize = int(reflect.TypeFor[reader.Event]().Size())
 )
 
-func newChunk() *chunk {
-	return &chunk{entries: make([]entry, 0, chunkEntries), data: make([]byte, 0, chunkData)}
-}
-
-// fits reports whether there is room for another record.
-func (c *chunk) fits(bytes int) bool {
-	return len(c.entries) < chunkEntries && len(c.data)+c.wholes+bytes <= chunkData
-}
+// size is the memory that a chunk takes, without what its entries refer to.
+func (c *chunk) size() int { return chunkSize + cap(c.data) }
 
 // append adds an entry with the return addresses and the bytes of a record, and returns its place.
 func (c *chunk) append(e entry, callers []uint64, raw []byte) place {
@@ -123,9 +117,9 @@ func sizeOf(ev *reader.Event) int {
 	for i := range ev.NestedLinks {
 		lists = append(lists, ev.NestedLinks[i].Attributes)
 	}
-	n := len(ev.Message) + len(ev.FieldsJSON)
+	n := wholeSize*(1+len(ev.NestedEvents)+len(ev.NestedLinks)) + len(ev.Message) + len(ev.FieldsJSON)
 	for _, fields := range lists {
-		n += wholeSize + 16*len(reader.AppendJSON(nil, fields))
+		n += 16 * len(reader.AppendJSON(nil, fields))
 	}
 	if ev.Point != nil {
 		n += wholeSize + 8*(len(ev.Point.Bounds)+len(ev.Point.BucketCounts))

@@ -46,7 +46,7 @@ func (b *Buffer) free() {
 	b.chunks[0] = nil
 	b.chunks = b.chunks[1:]
 	b.empty(c)
-	b.bytes -= chunkSize
+	b.bytes -= c.size()
 	b.spare = c
 }
 
@@ -121,17 +121,26 @@ func (b *Buffer) evict() {
 	b.free()
 }
 
-// reserve returns a chunk with room for a record.
-func (b *Buffer) reserve(bytes int) *chunk {
-	if n := len(b.chunks); n > 0 && b.chunks[n-1].fits(bytes) {
-		return b.chunks[n-1]
+// reserve returns a chunk with room for the bytes of a record, or for one that takes so much memory without them.
+func (b *Buffer) reserve(bytes, whole int) *chunk {
+	var c *chunk
+	if n := len(b.chunks); n > 0 {
+		c = b.chunks[n-1]
+		if len(c.entries) == chunkEntries || len(c.data)+bytes > chunkData || c.wholes > 0 && c.wholes+whole > b.o.Bytes/8 {
+			c = nil
+		}
 	}
-	c := b.spare
-	if b.spare = nil; c == nil {
-		c = newChunk()
+	if c == nil {
+		if c, b.spare = b.spare, nil; c == nil {
+			c = &chunk{entries: make([]entry, 0, chunkEntries)}
+		}
+		b.chunks = append(b.chunks, c)
+		b.bytes += c.size()
 	}
-	b.chunks = append(b.chunks, c)
-	b.bytes += chunkSize
+	if bytes > 0 && c.data == nil {
+		c.data = make([]byte, 0, chunkData)
+		b.bytes += chunkData
+	}
 	return c
 }
 
@@ -154,13 +163,13 @@ func (b *Buffer) hold(g *group, ev *reader.Event) {
 	var p place
 	if len(ev.Raw) == 0 || ev.Decoder == nil {
 		size := sizeOf(ev)
-		c := b.reserve(size)
+		c := b.reserve(0, size)
 		e.whole = ev.Clone()
 		p = c.append(e, nil, nil)
 		c.wholes += size
 		b.bytes += size
 	} else {
-		c := b.reserve(len(ev.Raw) + 8*len(ev.Callchain))
+		c := b.reserve(len(ev.Raw)+8*len(ev.Callchain), 0)
 		var added bool
 		if e.decoder, added = index(&c.decoders, ev.Decoder); added {
 			b.share(ev.Decoder, decoderSize(ev.Decoder))
@@ -189,7 +198,7 @@ func (b *Buffer) shrink() {
 // mark lets the records of a group through, for a time.
 func (b *Buffer) mark(g *group) {
 	g.marked = true
-	b.reserve(0).append(entry{time: b.now, group: g, kind: mark}, nil, nil)
+	b.reserve(0, 0).append(entry{time: b.now, group: g, kind: mark}, nil, nil)
 }
 
 // open lets the records of b.key through: those that are held, and further ones.

@@ -290,7 +290,7 @@ func count(b *Buffer, ev *reader.Event) (n uint64) {
 
 // memory adds up what Stats.Bytes counts.
 func memory(b *Buffer) int {
-	n := len(b.chunks) * chunkSize
+	n := 0
 	decoders, processes := map[*reader.Decoder]bool{}, map[*reader.Process]bool{}
 	for _, c := range b.chunks {
 		for _, d := range c.decoders {
@@ -299,7 +299,7 @@ func memory(b *Buffer) int {
 		for _, p := range c.processes {
 			processes[p] = true
 		}
-		n += c.wholes
+		n += c.size() + c.wholes
 	}
 	for d := range decoders {
 		n += decoderSize(d)

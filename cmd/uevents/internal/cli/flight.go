@@ -63,7 +63,7 @@ Formats (--format):
 		},
 	}
 	f.addEvents(e, cmd)
-	f.tail.add(cmd)
+	f.tail.add(cmd, "64M")
 	flags := cmd.Flags()
 	flags.StringVar(&f.trigger, "trigger", "", "`CONDITION` on a record that makes it write, as of --where, such as 'duration > 100ms'")
 	flags.StringArrayVar(&f.triggerEvents, "trigger-event", nil, "events that trigger: `PATTERN`; with --trigger those that meet it (default: all)")

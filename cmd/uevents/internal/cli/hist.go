@@ -104,7 +104,7 @@ Instances whose uevents was killed are removed at the next start.`,
 	outputFlag(cmd, &f.format, "text", "json")
 	flags := cmd.Flags()
 	f.addConditions(e, cmd)
-	f.tail.add(cmd)
+	f.tail.add(cmd, "64M")
 	flags.StringSliceVar(&f.by, "by", nil, "`FIELD`, or two with a comma, whose values are told apart")
 	flags.BoolVar(&f.log2, "log2", false, "tell apart ranges up to powers of two, not values")
 	flags.StringVar(&f.sum, "sum", "", "number `FIELD` to sum up; names that end in _ns are times")

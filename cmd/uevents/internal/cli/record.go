@@ -63,7 +63,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
-	f.tail.add(cmd)
+	f.tail.add(cmd, "64M")
 	f.rotation.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")

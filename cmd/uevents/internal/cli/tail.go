@@ -32,22 +32,25 @@ of the last 10 s (--window) at once, further ones for 10 s more. --same request_
 that attribute in place of the trace_id. The other conditions select the records that --when
 sees. What it drops is counted at the end, and so is what a full --hold made it drop.`
 
-// add adds the flags.
-func (f *tailFlags) add(cmd *cobra.Command) {
+// add adds the flags, with the default of --hold.
+func (f *tailFlags) add(cmd *cobra.Command, hold string) {
 	f.flags = cmd.Flags()
 	f.flags.StringVar(&f.when, "when", "", "only records that share the value of --same with one that meets a `CONDITION`, such as 'level >= error'")
 	f.flags.StringVar(&f.same, "same", "trace_id", "`NAME` whose value the records of --when share")
 	f.flags.DurationVar(&f.window, "window", tail.DefaultWindow, "`TIME` for which --when holds records, and shows further ones")
-	f.flags.StringVar(&f.hold, "hold", "64M", "`SIZE` of the memory for records that --when holds")
+	f.flags.StringVar(&f.hold, "hold", hold, "`SIZE` of the memory for records that --when holds")
 	completeFlag(cmd, "same", reader.ConditionNames()...)
 }
+
+// given reports whether the command line has a flag.
+func (f *tailFlags) given(name string) bool { return f.flags != nil && f.flags.Changed(name) }
 
 // parse reads the flags. Errors are usage errors.
 func (f *tailFlags) parse() (err error) {
 	fail := func(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-	if !f.flags.Changed("when") {
+	if !f.given("when") {
 		for _, name := range []string{"same", "window", "hold"} {
-			if f.flags.Changed(name) {
+			if f.given(name) {
 				return fail("--%s is for --when, which is missing", name)
 			}
 		}

@@ -72,7 +72,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	}
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
-	f.tail.add(cmd)
+	f.tail.add(cmd, "64M")
 	f.addOutput(cmd)
 	f.addDuration(cmd)
 	flags := cmd.Flags()
