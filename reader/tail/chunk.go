@@ -108,7 +108,10 @@ func index[T comparable](list *[]T, v T) (i uint16, added bool) {
 	return uint16(len(*list) - 1), true
 }
 
-// sizeOf returns about the size of a record in memory, from that of its JSON: a field takes up to 16 times as much.
+// jsonFactor is how much more memory than its JSON a short field takes, at most.
+const jsonFactor = 16
+
+// sizeOf returns about the size of a record in memory.
 func sizeOf(ev *reader.Event) int {
 	lists := [][]reader.Field{ev.Fields, ev.Resource, ev.ScopeAttributes}
 	for i := range ev.NestedEvents {
@@ -119,7 +122,7 @@ func sizeOf(ev *reader.Event) int {
 	}
 	n := wholeSize*(1+len(ev.NestedEvents)+len(ev.NestedLinks)) + len(ev.Message) + len(ev.FieldsJSON)
 	for _, fields := range lists {
-		n += 16 * len(reader.AppendJSON(nil, fields))
+		n += jsonFactor * len(reader.AppendJSON(nil, fields))
 	}
 	if ev.Point != nil {
 		n += wholeSize + 8*(len(ev.Point.Bounds)+len(ev.Point.BucketCounts))

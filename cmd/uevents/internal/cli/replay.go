@@ -61,7 +61,7 @@ Formats of --to:
 		return e.replay(cmd.Context(), &f, args)
 	}
 	f.addConditions(e, cmd)
-	f.tail.add(cmd, "512M") // records of JSON lines take ten times as much as others
+	f.tail.add(cmd, "512M") // records of JSON lines are held decoded
 	f.times.add(cmd)
 	flags.IntSliceVar(&f.pids, "pid", nil, "only records of processes with these `PID`s")
 	flags.StringVar(&f.to, "to", "", "write to `FILE`, which must not exist, instead")
