@@ -64,7 +64,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 	flags.BoolVar(&f.sched, "sched", false, "record context switches, too: where threads wait and for how long")
 	flags.BoolVar(&f.stack, "stack", false, "record the stacks of the programs, too, which costs them more")
 	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
-	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
+	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`, also if uevents hangs; 0 means never")
 	completeFlag(cmd, "format", formatNames()...)
 	_ = cmd.MarkFlagRequired("output") // the flag exists
 	return cmd
@@ -142,17 +142,19 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
+	r.expiry = e.expire(f.duration)
 	if r.live, err = f.tail.open(e, dir, o); err != nil {
-		return hintForOpen(err)
+		return errors.Join(hintForOpen(err), r.end())
 	}
 	err = r.run(ctx, f, ro, patterns, command)
-	return errors.Join(err, r.live.Close())
+	return errors.Join(err, r.end())
 }
 
 // recorder writes records to a file.
 type recorder struct {
+	expiry
+
 	e     *env
-	live  live
 	file  *recording
 	notes notes
 	names missingNames
@@ -185,7 +187,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 		r.e.sayUnmatched(patterns, o.events, !f.noFollow)
 	}
 	err = r.recordUntil(ctx, command)
-	st, statsErr := r.live.Stats()
+	st, statsErr := r.counts()
 	if err = errors.Join(err, statsErr); statsErr == nil {
 		r.summary(&st)
 	}
@@ -223,6 +225,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	if err != nil && running.runs() {
 		r.e.say("! recording has ended, %s goes on: %s", command[0], err)
 	}
+	err = errors.Join(err, r.end())
 	if ended := running.wait(); err == nil {
 		err = ended
 	}

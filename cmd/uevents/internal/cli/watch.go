@@ -64,7 +64,9 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			if len(command) == 0 {
-				f.choose(e, cmd)
+				if err := f.choose(e, cmd); err != nil {
+					return err
+				}
 			}
 			return e.watch(cmd.Context(), &f, patterns, command)
 		},
@@ -97,8 +99,9 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 		return err
 	}
 	began := e.now()
+	w.expiry = e.expire(f.duration)
 	if w.live, err = f.tail.open(e, dir, o); err != nil {
-		return hintForOpen(err)
+		return errors.Join(hintForOpen(err), w.end())
 	}
 	st, err := w.live.Stats()
 	if err == nil {
@@ -121,12 +124,12 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	}
 	if _, ended := errors.AsType[commandError](err); err == nil || ended {
 		var statsErr error
-		if st, statsErr = w.live.Stats(); statsErr == nil {
+		if st, statsErr = w.counts(); statsErr == nil {
 			w.summary(&st, e.now().Sub(began))
 			w.notes.nothing(e, f.all(patterns), command)
 			statsErr = f.lossError(&st)
 		}
 		err = errors.Join(err, statsErr)
 	}
-	return errors.Join(err, w.live.Close())
+	return errors.Join(err, w.end())
 }

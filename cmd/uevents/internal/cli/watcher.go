@@ -18,8 +18,9 @@ import (
 
 // watcher shows records.
 type watcher struct {
+	expiry
+
 	e      *env
-	live   live
 	pipe   pipe // standard output
 	out    *bufio.Writer
 	writer output.Writer
@@ -108,6 +109,7 @@ func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) erro
 	if running.runs() {
 		w.e.say("! no more records are shown, %s goes on", command[0])
 	}
+	err = errors.Join(err, w.end())
 	if ended := running.wait(); err == nil {
 		err = ended
 	}
