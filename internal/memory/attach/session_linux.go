@@ -62,6 +62,7 @@ type Source struct {
 	User any    // of the caller
 
 	session *Session
+	limited limited
 }
 
 // Lost returns how many records found no room.
@@ -160,6 +161,9 @@ func (s *Session) Update() {
 				s.sources = append(s.sources, nil)
 			}
 			src := &Source{Event: e, session: s}
+			if s.o.Limit > 0 {
+				src.limited.enabled = uint64(sys.Nanotime())
+			}
 			s.sources[e.ID] = src
 			s.wanted = append(s.wanted, e.ID)
 			if s.o.Attached != nil {
