@@ -20,6 +20,7 @@ import (
 
 type recordFlags struct {
 	selection
+	limitFlag
 	tail                   tailFlags
 	output, format, weight string
 	sched, stack           bool
@@ -42,6 +43,8 @@ records to a file until it is interrupted.
 
 ` + conditionHelp + `
 
+` + limitHelp + `
+
 FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
 its name, such as .jsonl, is its format, unless --format is given:
 ` + formatsHelp(false),
@@ -58,6 +61,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 	f.addEvents(e, cmd)
 	f.addRecords(e, cmd)
 	f.tail.add(e, cmd)
+	f.addLimit(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))
@@ -80,6 +84,9 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		return nil, nil, err
 	}
 	o, err := f.options(patterns)
+	if err == nil {
+		err = f.setLimit(o)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +146,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return err
 	}
 	ro.live, ro.dir = true, dir
-	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
+	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize, limit: o.Limit}, began: e.now()}
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
 	r.expiry = e.expire(f.duration)

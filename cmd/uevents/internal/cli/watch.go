@@ -15,6 +15,7 @@ type watchFlags struct {
 	selection
 	outputFlags
 	timeLimit
+	limitFlag
 	tail    tailFlags
 	maxRate int
 	stack   bool
@@ -38,6 +39,8 @@ it ends, however it ends, they are as before.
 ` + conditionHelp + `
 
 ` + tailHelp + `
+
+` + limitHelp + `
 
 What happens besides goes to standard error: events that appear (+) and end (-), and
 records that were lost (!) because they came faster than they were read, at most once a
@@ -76,6 +79,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	f.tail.add(e, cmd)
 	f.addOutput(cmd)
 	f.addDuration(cmd)
+	f.addLimit(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second, and N warnings, errors and failed spans (default %d on a terminal)", terminalRate))
 	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
