@@ -10,8 +10,8 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// TestPause: the kernel disables the event while its source is paused, and every record that was written is read.
-func TestPause(t *testing.T) {
+// TestPauseDisables: the kernel disables the event while its source is paused, and every record that was written is read.
+func TestPauseDisables(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
 	s := open(t, fs, nil)
