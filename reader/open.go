@@ -63,7 +63,7 @@ type Options struct {
 	// Limit is how many records of each event are read in a second of CLOCK_MONOTONIC; 0 means all. It is for the sake of the programs:
 	// the event is disabled for the rest of the second, so that they make no more records. Each program in shared memory keeps to the
 	// limit itself. Those of the kernel share it, and write until the Reader has seen as many and has detached, which may take Latency and
-	// longer. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
+	// longer; those that Processes excludes do not count. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
 	// than user_events have no limit. It needs ReadStream.
 	Limit int
 	// Transport is the way of the events. TransportAny is the default.

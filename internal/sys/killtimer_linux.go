@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"math"
 	"os"
 	"structs"
 	"time"
@@ -32,14 +33,14 @@ const (
 // also ends a process that is stopped, or whose threads wait. Children do not inherit it.
 type KillTimer struct{ id int32 }
 
-// NewKillTimer starts a timer of CLOCK_MONOTONIC.
+// NewKillTimer starts a timer of CLOCK_MONOTONIC. Times above 68 years, for which 32-bit kernels have no number, are 68 years.
 func NewKillTimer(d time.Duration) (*KillTimer, error) {
 	t := new(KillTimer)
 	event := sigevent{signo: int32(unix.SIGKILL), notify: sigevSignal}
 	if _, _, errno := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&t.id))); errno != 0 {
 		return nil, os.NewSyscallError("timer_create", errno)
 	}
-	at := unix.ItimerSpec{Value: unix.NsecToTimespec(max(d, 1).Nanoseconds())} // 0 would not start it
+	at := unix.ItimerSpec{Value: unix.NsecToTimespec(min(max(d, 1), math.MaxInt32*time.Second).Nanoseconds())} // 0 would not start it
 	if _, _, errno := unix.Syscall6(unix.SYS_TIMER_SETTIME, uintptr(t.id), 0, uintptr(unsafe.Pointer(&at)), 0, 0, 0); errno != 0 {
 		_ = t.Stop()
 		return nil, os.NewSyscallError("timer_settime", errno)

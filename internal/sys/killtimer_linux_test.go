@@ -1,6 +1,7 @@
 package sys_test
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"syscall"
@@ -27,10 +28,12 @@ func TestKillTimer(t *testing.T) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		}
 	}
-	stopped, err := sys.NewKillTimer(time.Hour)
-	require.NoError(t, err)
-	require.NoError(t, stopped.Stop())
-	assert.ErrorIs(t, stopped.Stop(), syscall.EINVAL, "there is none")
+	for _, d := range []time.Duration{time.Hour, math.MaxInt64} {
+		stopped, err := sys.NewKillTimer(d)
+		require.NoError(t, err)
+		require.NoError(t, stopped.Stop())
+		assert.ErrorIs(t, stopped.Stop(), syscall.EINVAL, "there is none")
+	}
 
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKillTimer$")
 	cmd.Env = append(os.Environ(), envKillTimer+"=1")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/sys"
@@ -30,7 +31,7 @@ func (e *env) expire(d time.Duration) (x expiry) {
 		return x
 	}
 	var err error
-	if x.timer, err = sys.NewKillTimer(d + expiryGrace); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if x.timer, err = sys.NewKillTimer(min(d, math.MaxInt64-expiryGrace) + expiryGrace); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		e.say("! if uevents hangs, it does not end after %s: %v", d, err)
 	}
 	return x
