@@ -22,6 +22,16 @@ func (s *Source) Limited() (times uint64, d time.Duration) {
 	return s.limited.times, d
 }
 
+// begin begins with an event that is about to be enabled. One that the program has registered since the tool looked last was enabled by
+// the program: it has reached the limit if it is not.
+func (l *limited) begin(enabled bool, looked uint64) {
+	l.enabled = Now()
+	if !enabled && looked > 0 {
+		l.times++
+		l.total = time.Duration(l.enabled - min(looked, l.enabled))
+	}
+}
+
 // end ends the time in which the event is disabled.
 func (l *limited) end(now uint64) {
 	if l.since > 0 {
@@ -41,6 +51,7 @@ func (s *Session) keepLimit(now uint64) (left bool) {
 	if s.o.Limit == 0 || s.p.control.Claimed.Load()&(1<<s.i) == 0 { // Renew enables what the expiry has disabled
 		return false
 	}
+	s.limitKept = now
 	var due []uint32
 	for _, id := range s.wanted {
 		l, wish := &s.sources[id].limited, &s.p.control.Wishes[id]

@@ -86,6 +86,7 @@ type Session struct {
 	held       int    // bytes in a batch
 	complete   uint64 // a time: all older records were read
 	losses     *[2]layout.Losses
+	limitKept  uint64 // time of the last keepLimit
 }
 
 // ErrBusy says that as many tools are attached as can be.
@@ -162,7 +163,7 @@ func (s *Session) Update() {
 			}
 			src := &Source{Event: e, session: s}
 			if s.o.Limit > 0 {
-				src.limited.enabled = uint64(sys.Nanotime())
+				src.limited.begin(wish.Load()&(1<<s.i) != 0, s.limitKept)
 			}
 			s.sources[e.ID] = src
 			s.wanted = append(s.wanted, e.ID)
