@@ -24,10 +24,13 @@ type source struct {
 	task    *task      // of an event in shared memory, which is that of one process; else nil
 	where   *Condition // that the reader evaluates; nil if the kernel has, or there is none
 	gone    bool       // detached; guarded by Reader.mu
+	limited limitState // guarded by Reader.mu
 
 	// Used by Next only:
 	writer  int32          // process that wrote the last record
 	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
+	second  uint64         // of the newest record, with Options.Limit
+	records int            // of that second
 }
 
 // start attaches to the existing events and follows new ones. refused is why the kernel's are not read. On error it closes the session.
@@ -278,6 +281,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.gonePaused(e.String())
 	if r.attached[e.String()] {
 		return nil
 	}

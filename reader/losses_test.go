@@ -137,16 +137,16 @@ func TestLosses(t *testing.T) {
 	a := func(lost uint64) perf.SourceStats { return perf.SourceStats{Name: "a", Lost: lost} }
 	var l losses
 	assert.Empty(t, l.since(stats(0, a(0))))
-	assert.Equal(t, map[string]uint64{"a": 5}, l.since(stats(0, a(2), a(3))), "an event twice")
+	assert.Equal(t, map[string]missing{"a": {lost: 5}}, l.since(stats(0, a(2), a(3))), "an event twice")
 	assert.Empty(t, l.since(stats(0, a(2), a(3))))
-	assert.Equal(t, map[string]uint64{"": 1}, l.since(stats(6)), "detached")
-	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(6, a(2))), "and attached again")
+	assert.Equal(t, map[string]missing{"": {lost: 1}}, l.since(stats(6)), "detached")
+	assert.Equal(t, map[string]missing{"a": {lost: 2}}, l.since(stats(6, a(2))), "and attached again")
 
 	// Each record is in one notice only.
 	l = losses{}
-	assert.Equal(t, map[string]uint64{"a": 5}, l.since(stats(0, a(5))))
-	assert.Equal(t, map[string]uint64{"a": 2}, l.since(stats(0, a(7))))
-	assert.Equal(t, map[string]uint64{"": 1}, l.since(stats(8)))
+	assert.Equal(t, map[string]missing{"a": {lost: 5}}, l.since(stats(0, a(5))))
+	assert.Equal(t, map[string]missing{"a": {lost: 2}}, l.since(stats(0, a(7))))
+	assert.Equal(t, map[string]missing{"": {lost: 1}}, l.since(stats(8)))
 }
 
 // TestForgetSources: sources are dropped once they are detached and completely read, which only their number tells.

@@ -48,6 +48,7 @@ type machine struct {
 	known       uint64 // of lost, at the last Overran
 	counted     int    // calls of Stats
 	refuse      error
+	refusePause error         // of pausing
 	refuseNames string        // substring of names to refuse
 	seen        time.Duration // gap of all sources
 	early       bool          // the session has a record of an event before it reports it
@@ -55,7 +56,10 @@ type machine struct {
 }
 
 type fakeSource struct {
-	key   *perf.Source
+	key    *perf.Source
+	paused bool
+	pauses uint64
+
 	event *tracefs.Event
 	tool  *ueventstest.Tool
 	o     perf.AttachOptions
@@ -303,7 +307,7 @@ func (m *machine) Stats() (perf.Stats, error) {
 	m.counted++
 	st := m.stats
 	for _, s := range m.sources {
-		st.Sources = append(st.Sources, perf.SourceStats{Name: s.event.String(), Lost: m.lost[s.event.String()], CountOnly: s.o.CountOnly})
+		st.Sources = append(st.Sources, perf.SourceStats{Name: s.event.String(), Lost: m.lost[s.event.String()], CountOnly: s.o.CountOnly, Pauses: s.pauses, Paused: time.Duration(s.pauses) * time.Millisecond})
 	}
 	return st, nil
 }
@@ -353,6 +357,46 @@ func (m *machine) detach(src *perf.Source) error {
 	delete(m.followed, m.sources[i].event.String())
 	m.sources = slices.Delete(m.sources, i, i+1)
 	return nil
+}
+
+// pause detaches from an event, whose records are read.
+func (m *machine) pause(src *perf.Source) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collect()
+	s := m.source(src)
+	s.tool.Detach()
+	s.paused = true
+	s.pauses++
+	return m.refusePause
+}
+
+func (m *machine) resume(src *perf.Source) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.source(src)
+	if s == nil || !s.paused {
+		return nil
+	}
+	s.paused = false
+	if m.refuse != nil {
+		return m.refuse
+	}
+	tool, err := m.kernel.Attach(ueventstest.Perf, s.event.Name())
+	if err != nil {
+		return errors.Join(err, fs.ErrNotExist)
+	}
+	s.tool = tool
+	return nil
+}
+
+// source returns the state of a source; the caller holds mu.
+func (m *machine) source(src *perf.Source) *fakeSource {
+	i := slices.IndexFunc(m.sources, func(s *fakeSource) bool { return s.key == src })
+	if i < 0 {
+		return nil
+	}
+	return m.sources[i]
 }
 
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }

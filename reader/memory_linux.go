@@ -47,6 +47,7 @@ type memorySession struct {
 	asked       int32         // process of findProgram
 	wait        time.Duration // until the next look at their rings
 	lost        uint64        // at the last call of Overran
+	paused      time.Duration // the same
 
 	// Used by ReadInto only, or by keep:
 	probe      Event
@@ -76,6 +77,7 @@ type memoryEvent struct {
 	atLeast  bool     // there were more
 	lost     func() uint64
 	read     func() uint64
+	limited  func() (uint64, time.Duration)
 
 	// With a window:
 	overwritten uint64 // records that left the window before that
@@ -108,7 +110,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	m.programs = attach.NewPrograms(attach.ProgramsOptions{
 		Options: attach.Options{
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
-			Wants: m.wants, Attached: m.attached,
+			Limit: r.o.Limit, Wants: m.wants, Attached: m.attached,
 		},
 		WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
 		Disabled: m.disabled,
@@ -297,6 +299,9 @@ func (m *memorySession) event() *memoryEvent { return m.record.Source.User.(*mem
 func (m *memorySession) await() error {
 	wait := m.wait
 	m.wait = min(2*m.wait, m.latency)
+	if left := m.untilResume(); left > 0 {
+		wait = min(wait, left)
+	}
 	var late bool
 	if at := m.deadline.Load(); at != nil && !at.IsZero() {
 		left := time.Until(*at)
@@ -316,6 +321,13 @@ func (m *memorySession) await() error {
 		m.sleep(wait)
 	}
 	return nil
+}
+
+// untilResume returns the time until events are enabled again that have reached Options.Limit, or 0.
+func (m *memorySession) untilResume() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.programs.Limited()
 }
 
 // sleep waits for a while, or for awake.
@@ -394,6 +406,8 @@ func (m *memorySession) Follow(match func(*tracefs.Event) *perf.AttachOptions, r
 }
 
 func (m *memorySession) detach(src *perf.Source) error            { return m.kernel.detach(src) }
+func (m *memorySession) pause(src *perf.Source) error             { return m.kernel.pause(src) }
+func (m *memorySession) resume(src *perf.Source) error            { return m.kernel.resume(src) }
 func (m *memorySession) describe(src *perf.Source) *tracefs.Event { return m.kernel.describe(src) }
 func (m *memorySession) gap(src *perf.Source) time.Duration       { return m.kernel.gap(src) }
 

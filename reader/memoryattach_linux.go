@@ -128,7 +128,7 @@ func (m *memorySession) processOf(pid int32, memory uint64) *task {
 func (m *memorySession) attached(src *attach.Source) {
 	e := &memoryEvent{
 		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
-		read:    func() uint64 { return src.Read },
+		read: func() uint64 { return src.Read }, limited: src.Limited,
 		process: m.processOf(src.PID, src.Memory),
 	}
 	e.shared = e.process.copied()

@@ -57,6 +57,7 @@ func (e *memoryEvent) stats() perf.SourceStats {
 		Name: e.name, AtLeast: e.atLeast, Matched: read + lost, Read: read, Lost: lost, Pending: uint64(e.kept), Overwritten: e.overwritten,
 	}
 	st.Read -= st.Pending + st.Overwritten
+	st.Pauses, st.Paused = e.limited()
 	return st
 }
 
@@ -67,6 +68,8 @@ func add(t *perf.SourceStats, u perf.SourceStats) {
 	t.Pending += u.Pending
 	t.Overwritten += u.Overwritten
 	t.AtLeast = t.AtLeast || u.AtLeast
+	t.Pauses += u.Pauses
+	t.Paused += u.Paused
 }
 
 // Stats adds the counts of programs, by the names of their events.
@@ -117,20 +120,25 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	return t, nil
 }
 
-// Overran reports whether records may have been lost since the last call. Programs learn that this reader lives, though it may leave
+// Overran reports whether records may have been lost, or kept from being written, since the last call. Programs learn that this reader lives, though it may leave
 // records unread.
 func (m *memorySession) Overran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.programs.Renew()
 	m.forgetEnded()
-	lost := m.gone.Lost
+	lost, paused := m.gone.Lost, m.gone.Paused
 	for _, e := range m.ended {
 		lost += e.Lost
+		paused += e.Paused
 	}
-	m.programs.Sources(func(src *attach.Source) { lost += src.Lost() })
-	more := lost != m.lost
-	m.lost = lost
+	m.programs.Sources(func(src *attach.Source) {
+		_, d := src.Limited()
+		lost += src.Lost()
+		paused += d
+	})
+	more := lost != m.lost || paused != m.paused
+	m.lost, m.paused = lost, paused
 	return m.kernel != nil && m.kernel.Overran() || more
 }
 

@@ -40,9 +40,12 @@ const (
 	// memory. Next has returned its records, but for late ones. The end of a process that uses the kernel is not noticed
 	// if each event that it wrote is also written by more than 1,000 others, nor from another PID namespace.
 	NoticeExited
+	// NoticeLimited: there were more records of the event than Options.Limit, and it was disabled Count times, for Gap in all, since the
+	// last notice of this kind, at least a second ago. Records of that time are in no count.
+	NoticeLimited
 )
 
-var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled", "refused", "exited"}
+var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled", "refused", "exited", "limited"}
 
 // String returns the name of the kind, such as "attached".
 func (k NoticeKind) String() string { return name(noticeNames[:], k) }
@@ -51,11 +54,11 @@ func (k NoticeKind) String() string { return name(noticeNames[:], k) }
 type Notice struct {
 	Kind  NoticeKind
 	Time  time.Time
-	Event string // SYSTEM:NAME; empty in NoticeLost for events that are no longer attached
+	Event string // SYSTEM:NAME; empty in NoticeLost and NoticeLimited for events that are no longer attached
 	Err   error  // NoticeFailed, NoticeTransport, NoticeRefused: the reason; NoticeDetached: the error of detaching, or nil
-	Count uint64 // NoticeLost: number of lost records; NoticeRefused: number of processes
+	Count uint64 // NoticeLost: number of lost records; NoticeRefused: number of processes; NoticeLimited: of times
 	PID   int32  // NoticeExited: the process; it may be that of a new one already
-	// Gap is, in NoticeDisabled, how long the event was disabled; in NoticeAttached, how long it may have been registered before it
+	// Gap is, in NoticeDisabled and NoticeLimited, how long the event was disabled; in NoticeAttached, how long it may have been registered before it
 	// was attached. Records that its program
 	// wrote meanwhile are missing. It is 0 if that is not known.
 	Gap time.Duration
@@ -133,38 +136,61 @@ func (r *Reader) hasGone() bool {
 	return false
 }
 
-// losses are the counts of lost records that notices have reported.
-type losses struct {
-	of    map[string]uint64 // by event
-	total uint64
+// missing is what is known about records that are not read.
+type missing struct {
+	lost   uint64
+	pauses uint64 // because of Options.Limit
+	paused time.Duration
 }
 
-// since returns how many records of each event were lost since the last call. The losses of events that were detached
-// meanwhile have an empty name.
-func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStats) map[string]uint64 {
-	now, more := map[string]uint64{}, map[string]uint64{}
+func missingOf(s *perf.SourceStats) missing { return missing{s.Lost, s.Pauses, s.Paused} }
+
+func (m missing) add(n missing) missing {
+	return missing{m.lost + n.lost, m.pauses + n.pauses, m.paused + n.paused}
+}
+
+func (m missing) since(before missing) missing {
+	return missing{more(m.lost, before.lost), more(m.pauses, before.pauses), more(m.paused, before.paused)}
+}
+
+// more returns what has been added to a count of an event. If it is less than before, the event was detached and attached again.
+func more[T uint64 | time.Duration](n, before T) T {
+	if n < before {
+		return n
+	}
+	return n - before
+}
+
+// losses are the counts that notices have reported.
+type losses struct {
+	of    map[string]missing // by event
+	total missing
+}
+
+// since returns how many records of each event were lost since the last call, and for how long it was disabled. The losses of events that
+// were detached meanwhile have an empty name.
+func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStats) map[string]missing {
+	now, more := map[string]missing{}, map[string]missing{}
 	for s := range sources {
-		now[s.Name] += s.Lost
+		now[s.Name] = now[s.Name].add(missingOf(&s))
 	}
 	for name, n := range now {
-		before := l.of[name]
-		if n < before {
-			before = 0 // it was detached and attached again
-		}
-		if n > before {
-			more[name] = n - before
-			l.total += n - before
+		if n = n.since(l.of[name]); n != (missing{}) {
+			more[name] = n
+			l.total = l.total.add(n)
 		}
 	}
 	l.of = now
-	if total.Lost > l.total {
-		more[""] = total.Lost - l.total
-		l.total = total.Lost
+	all := missingOf(&total)
+	rest := missing{all.lost - min(all.lost, l.total.lost), all.pauses - min(all.pauses, l.total.pauses), all.paused - min(all.paused, l.total.paused)}
+	if rest != (missing{}) {
+		more[""] = rest
+		l.total = l.total.add(rest)
 	}
 	return more
 }
 
-// lookAtLosses notes how many records of each event were lost since the last look.
+// lookAtLosses notes what each event lacks since the last look.
 func (r *Reader) lookAtLosses() {
 	st, err := r.session.Stats()
 	if err != nil {
@@ -172,7 +198,12 @@ func (r *Reader) lookAtLosses() {
 	}
 	more := r.lost.since(slices.Values(st.Sources), st.Total())
 	for _, name := range slices.Sorted(maps.Keys(more)) {
-		r.notify(Notice{Kind: NoticeLost, Event: name, Count: more[name]})
+		if n := more[name]; n.lost > 0 {
+			r.notify(Notice{Kind: NoticeLost, Event: name, Count: n.lost})
+		}
+		if n := more[name]; n.paused > 0 {
+			r.notify(Notice{Kind: NoticeLimited, Event: name, Count: n.pauses, Gap: n.paused})
+		}
 	}
 	r.forgetSources(&st)
 	if st.LostTaskRecords > r.lostTasks {

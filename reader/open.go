@@ -60,6 +60,12 @@ type Options struct {
 	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
+	// Limit is how many records of each event are read in a second of CLOCK_MONOTONIC; 0 means all. It is for the sake of the programs:
+	// the event is disabled for the rest of the second, so that they make no more records. Each program in shared memory keeps to the
+	// limit itself. Those of the kernel share it, and write until the Reader has seen as many and has detached, which may take Latency and
+	// longer; those that Processes excludes do not count. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
+	// than user_events have no limit. It needs ReadStream.
+	Limit int
 	// Transport is the way of the events. TransportAny is the default.
 	Transport Transport
 	// Read is the way in which records are read.
@@ -96,6 +102,8 @@ type session interface {
 	Stop() error
 	Close() error
 	detach(src *perf.Source) error
+	pause(src *perf.Source) error
+	resume(src *perf.Source) error
 	describe(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
 	delivered() uint64
@@ -104,6 +112,8 @@ type session interface {
 type perfSession struct{ *perf.Session }
 
 func (perfSession) detach(src *perf.Source) error            { return src.Detach() }
+func (perfSession) pause(src *perf.Source) error             { return src.Pause() }
+func (perfSession) resume(src *perf.Source) error            { return src.Resume() }
 func (perfSession) describe(src *perf.Source) *tracefs.Event { return src.Event() }
 func (perfSession) gap(src *perf.Source) time.Duration       { return src.Gap() }
 func (s perfSession) delivered() uint64                      { return s.Delivered() }
@@ -216,6 +226,9 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	}
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
+		return nil, err
+	}
+	if err := r.o.checkLimit(); err != nil {
 		return nil, err
 	}
 	if r.o.MaxEvents < 0 {

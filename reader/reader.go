@@ -38,6 +38,7 @@ type Reader struct {
 	closed   bool
 	deadline time.Time // set by the caller
 	tickAt   time.Time // when Next checks the counts again
+	resumeAt time.Time // when Next attaches to events again that have reached Options.Limit; zero if there are none
 
 	noticed     atomic.Bool // there are notices
 	interrupted atomic.Bool // Next returns at once; changes hold mu
@@ -82,6 +83,7 @@ func (r *Reader) Next(ev *Event) error {
 		if r.reads++; r.reads%256 == 0 {
 			now = time.Now()
 			looked = r.look(now)
+			r.resume(now)
 		}
 		if r.noticed.Load() {
 			r.deliverNotices()
@@ -95,6 +97,7 @@ func (r *Reader) Next(ev *Event) error {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			now := time.Now()
 			r.look(now)
+			r.resume(now)
 			r.deliverNotices()
 			if r.overdue(now) {
 				return err
@@ -148,6 +151,9 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	}
 	s := r.source
 	s.wrote(rec.PID)
+	if r.o.Limit > 0 {
+		r.limit(s, rec)
+	}
 	writer := s.task
 	if writer == nil {
 		writer = r.processes.get(rec.PID)
@@ -216,6 +222,9 @@ func (r *Reader) setDeadline() {
 		at = time.Unix(0, 0)
 	} else if !r.deadline.IsZero() && r.deadline.Before(at) {
 		at = r.deadline
+	}
+	if !r.resumeAt.IsZero() && r.resumeAt.Before(at) {
+		at = r.resumeAt
 	}
 	r.session.SetDeadline(at)
 }

@@ -1,6 +1,10 @@
 package reader
 
-import "github.com/userevents/userevents-go/uevents/perf"
+import (
+	"time"
+
+	"github.com/userevents/userevents-go/uevents/perf"
+)
 
 // Stats counts the records of a Reader.
 type Stats struct {
@@ -50,6 +54,10 @@ type EventStats struct {
 	// AtLeast marks Matched and Lost as incomplete: there was a NoticeDisabled, or before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or Stop is called, and the rest is read.
 	AtLeast bool
+	// Limited is for how long Options.Limit had disabled the event, and LimitedTimes how often. Records of that time are in no count. The
+	// times of programs in shared memory, each of which has the limit, add up; each is at most so long.
+	Limited      time.Duration
+	LimitedTimes uint64
 }
 
 // Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
@@ -78,6 +86,6 @@ func (r *Reader) countNever() int {
 func eventStats(s *perf.SourceStats) EventStats {
 	return EventStats{
 		Name: s.Name, Matched: s.Matched, Read: s.Read, Excluded: s.Excluded, Lost: s.Lost, Pending: s.Pending,
-		Overwritten: s.Overwritten, AtLeast: s.AtLeast,
+		Overwritten: s.Overwritten, AtLeast: s.AtLeast, Limited: s.Paused, LimitedTimes: s.Pauses,
 	}
 }

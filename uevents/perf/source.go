@@ -21,6 +21,7 @@ type Source struct {
 	attached bool          // until Stop or Detach
 	disabled []*descriptor // not closed yet, since that is slow
 	released bool          // Detach has closed all
+	paused   pause         // changes also hold Session.mu
 
 	// Guarded by Session.mu:
 	descriptors []*descriptor // enabled, or with unread records
@@ -88,12 +89,21 @@ func (src *Source) start() (err error) {
 	s.sources = append(slices.Clip(s.sources), src)
 	s.mu.Unlock()
 	src.attached = true
+	if err := src.openAll(); err != nil {
+		return errors.Join(err, src.end(), src.close())
+	}
+	return nil
+}
+
+// openAll opens the event on all CPUs.
+func (src *Source) openAll() error {
+	s := src.session
 	for _, c := range s.cpus {
 		err := src.openOn(c.number)
 		if errors.Is(err, errno.ENODEV) {
 			s.lookAgain(c.number)
 		} else if err != nil {
-			return errors.Join(err, src.end(), src.close())
+			return err
 		}
 	}
 	return nil
@@ -151,6 +161,7 @@ func (src *Source) end() error {
 // stop disables all descriptors. Records that were written before can still be read.
 func (src *Source) stop() error {
 	src.attached = false
+	src.endPause()
 	return src.disable(src.enabled())
 }
 

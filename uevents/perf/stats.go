@@ -1,6 +1,9 @@
 package perf
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // SourceStats counts records of an event. Each hit of the event is in exactly one count:
 //
@@ -24,6 +27,10 @@ type SourceStats struct {
 	// AtLeast marks Lost as incomplete: before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or the session stopped, and the rest is read.
 	AtLeast bool
+	// Pauses counts the calls of Source.Pause that detached from the event, and Paused is for how long: records of that time are in no
+	// other count.
+	Pauses uint64
+	Paused time.Duration
 }
 
 func (t *SourceStats) add(u SourceStats) {
@@ -34,6 +41,8 @@ func (t *SourceStats) add(u SourceStats) {
 	t.Pending += u.Pending
 	t.Overwritten += u.Overwritten
 	t.AtLeast = t.AtLeast || u.AtLeast
+	t.Pauses += u.Pauses
+	t.Paused += u.Paused
 }
 
 // Stats counts what a session recorded.
@@ -117,7 +126,7 @@ func (s *Session) bufferSize() (size int) {
 	return size
 }
 
-// Overran reports whether records may have been lost since its last call: false means that Stats has no more losses. It reads the positions
+// Overran reports whether records may have been lost, or a pause has ended, since its last call: false means that Stats has no more losses. It reads the positions
 // of the rings only, and so is much cheaper than Stats. In rings of up to 256 KiB and in those that are overwritten, records may always have
 // been lost.
 func (s *Session) Overran() bool {
@@ -152,6 +161,9 @@ func (src *Source) stats() SourceStats {
 		t.add(d.stats())
 	}
 	t.Name, t.CountOnly = src.String(), src.o.CountOnly
+	if !src.paused.since.IsZero() {
+		t.Paused += time.Since(src.paused.since)
+	}
 	if !t.CountOnly && len(src.descriptors) > 0 {
 		t.AtLeast = src.session.noLost
 		t.Pending = t.Matched - min(t.Matched, t.Read+t.Lost+t.Overwritten)

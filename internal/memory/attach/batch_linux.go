@@ -58,6 +58,11 @@ func (b *batch) collect(s *Session, r *ring.Reader, now uint64) {
 			rec.Time = min(rec.Time, uint64(sys.Nanotime()))
 		}
 		rec.Time = max(rec.Time, 1) // 0 is no time
+		if s.o.Limit > 0 {
+			if src := s.source(rec.Event); src != nil {
+				src.limited.enabled = max(src.limited.enabled, rec.Time)
+			}
+		}
 		b.bytes = content
 		b.held = append(b.held, held{s, rec.Time, begin, len(content), rec.Event, uint32(rec.Callers)})
 		s.held += b.held[len(b.held)-1].size()

@@ -51,6 +51,7 @@ type Programs struct {
 	offset  int64  // from CLOCK_MONOTONIC to the machine's clock
 	newest  uint64 // time of a record that was returned
 	late    uint64
+	limited bool // events are disabled until the next second
 	stopped bool
 
 	expected int32 // process of FindProgram
@@ -246,6 +247,7 @@ func (p *Programs) Poll() {
 	now := Now() // before the heads
 	until := now
 	p.offset = time.Now().UnixNano() - int64(now)
+	p.limited = false
 	for _, t := range p.all {
 		t.program.guard(func() {
 			t.session.Update()
@@ -253,6 +255,7 @@ func (p *Programs) Poll() {
 				t.session.drain(&p.batch)
 			} else {
 				t.session.collect(&p.batch, now)
+				p.limited = t.session.keepLimit(now) || p.limited
 			}
 		})
 		t.ended = t.ended || t.program.cut
@@ -280,6 +283,7 @@ func (p *Programs) Poll() {
 
 // leave detaches from a program.
 func (p *Programs) leave(t *traced) bool {
+	t.session.endLimit()
 	if p.o.Ended != nil {
 		p.o.Ended(t.program.inode, t.session.attached())
 	}
@@ -315,6 +319,14 @@ func (p *Programs) Wall(monotonic uint64) time.Time { return time.Unix(0, int64(
 // Late returns how many records were returned after younger ones.
 func (p *Programs) Late() uint64 { return p.late }
 
+// Limited returns the time to the next second if Options.Limit has disabled events until then, which Poll enables; else 0.
+func (p *Programs) Limited() time.Duration {
+	if !p.limited || p.stopped {
+		return 0
+	}
+	return nextSecond(Now())
+}
+
 // Sources calls f with each event that is attached.
 func (p *Programs) Sources(f func(*Source)) {
 	for _, t := range p.all {
@@ -331,6 +343,7 @@ func (p *Programs) Stop() {
 	p.stopped = true
 	for _, t := range p.all {
 		t.session.disable()
+		t.session.endLimit()
 	}
 }
 

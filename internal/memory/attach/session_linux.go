@@ -62,6 +62,7 @@ type Source struct {
 	User any    // of the caller
 
 	session *Session
+	limited limited
 }
 
 // Lost returns how many records found no room.
@@ -85,6 +86,7 @@ type Session struct {
 	held       int    // bytes in a batch
 	complete   uint64 // a time: all older records were read
 	losses     *[2]layout.Losses
+	limitKept  uint64 // time of the last keepLimit
 }
 
 // ErrBusy says that as many tools are attached as can be.
@@ -160,6 +162,9 @@ func (s *Session) Update() {
 				s.sources = append(s.sources, nil)
 			}
 			src := &Source{Event: e, session: s}
+			if s.o.Limit > 0 {
+				src.limited.begin(wish.Load()&(1<<s.i) != 0, s.limitKept)
+			}
 			s.sources[e.ID] = src
 			s.wanted = append(s.wanted, e.ID)
 			if s.o.Attached != nil {

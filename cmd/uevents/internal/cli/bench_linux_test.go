@@ -79,7 +79,7 @@ func benchmarkRead(b *testing.B, dir *tracefs.Dir, written uevents.Transport, re
 			ro.dir = dir
 			o.Transport = read
 			p := openPortions(b, dir, o)
-			r := &recorder{e: e, live: p, notes: notes{w: e.err}, began: e.now()}
+			r := &recorder{expiry: expiry{live: p}, e: e, notes: notes{w: e.err}, began: e.now()}
 			r.file, err = f.rotation.create(b.Context(), e, f.output, ro)
 			require.NoError(b, err)
 			p.measure(b, write, func() error {

@@ -21,6 +21,7 @@ import (
 type notes struct {
 	w       io.Writer
 	buffer  int  // requested size of the rings
+	limit   int  // of records of an event in a second; 0 means none
 	release bool // events are detached when their programs have exited
 	warned  bool // of EADDRINUSE without --detach-at-exit
 
@@ -29,10 +30,11 @@ type notes struct {
 	gaps     [reader.NoticeDisabled + 1]time.Duration // the longest
 	failed   []failure
 	lost     map[string]uint64
-	failures int  // number of reported failures
-	offered  bool // there was an event
-	memory   bool // the events are in shared memory
-	foreign  bool // programs of another PID namespace were reported
+	limited  map[string]time.Duration // by event: for how long the limit has disabled it
+	failures int                      // number of reported failures
+	offered  bool                     // there was an event
+	memory   bool                     // the events are in shared memory
+	foreign  bool                     // programs of another PID namespace were reported
 }
 
 // failure is a reason for which events are not attached: the text before their names, and the one after.
@@ -128,6 +130,11 @@ func (n *notes) notice(notice reader.Notice) {
 			n.lost = map[string]uint64{}
 		}
 		n.lost[name] += notice.Count
+	case reader.NoticeLimited:
+		if n.limited == nil {
+			n.limited = map[string]time.Duration{}
+		}
+		n.limited[name] += notice.Gap
 	case reader.NoticeFailed:
 		n.fail(notice)
 	case reader.NoticeTransport:
@@ -239,6 +246,9 @@ func (n *notes) flush() {
 	n.failed = nil
 	if len(n.lost) > 0 {
 		n.addLost()
+	}
+	if len(n.limited) > 0 {
+		n.addLimited()
 	}
 	for _, line := range n.lines {
 		fmt.Fprintln(n.w, line)

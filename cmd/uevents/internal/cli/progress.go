@@ -81,6 +81,7 @@ func gaps(st *reader.Stats) (text string) {
 	if st.Total.AtLeast {
 		text += "; ! more were lost than these counts have"
 	}
+	text += limitedText(st)
 	if n := st.LostTaskRecords; n > 0 {
 		text += "; ! lost " + output.Plural(n, "record") + " about processes, whose names can be wrong"
 	}

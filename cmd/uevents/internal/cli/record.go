@@ -20,6 +20,7 @@ import (
 
 type recordFlags struct {
 	selection
+	limitFlag
 	tail                   tailFlags
 	rotation               rotationFlags
 	output, format, weight string
@@ -45,6 +46,8 @@ records to a file until it is interrupted.
 
 --when records only traces in which something happens: see uevents watch --help.
 
+` + limitHelp + `
+
 FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
 its name, such as .jsonl, is its format, unless --format is given:
 ` + formatsHelp(false) + `
@@ -65,13 +68,14 @@ its name, such as .jsonl, is its format, unless --format is given:
 	f.addRecords(e, cmd)
 	f.tail.add(cmd, "64M")
 	f.rotation.add(cmd)
+	f.addLimit(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the file, whatever its name: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.sched, "sched", false, "record context switches, too: where threads wait and for how long")
 	flags.BoolVar(&f.stack, "stack", false, "record the stacks of the programs, too, which costs them more")
 	flags.StringVar(&f.weight, "weight", "", "add up this `FIELD` in a profile, such as latency_ns")
-	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`; 0 means never")
+	flags.DurationVar(&f.duration, "duration", 0, "end after this `TIME`, also if uevents hangs; 0 means never")
 	completeFlag(cmd, "format", formatNames()...)
 	_ = cmd.MarkFlagRequired("output") // the flag exists
 	return cmd
@@ -86,15 +90,18 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := f.rotation.check(f.output, format); err != nil {
-		return nil, nil, err
-	}
 	o, err := f.options(patterns)
-	if err == nil {
-		err = f.tail.parse()
-	}
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, check := range []func() error{
+		func() error { return f.rotation.check(f.output, format) },
+		f.tail.parse,
+		func() error { return f.setLimit(o) },
+	} {
+		if err := check(); err != nil {
+			return nil, nil, err
+		}
 	}
 	switch {
 	case f.duration < 0:
@@ -153,21 +160,23 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return err
 	}
 	ro.live, ro.dir = true, dir
-	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize}, began: e.now()}
+	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize, limit: o.Limit}, began: e.now()}
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
+	r.expiry = e.expire(f.duration)
 	if r.live, err = f.tail.open(e, dir, o); err != nil {
-		return hintForOpen(err)
+		return errors.Join(hintForOpen(err), r.end())
 	}
 	r.names.tail = bufferOf(r.live)
 	err = r.run(ctx, f, ro, patterns, command)
-	return errors.Join(err, r.live.Close())
+	return errors.Join(err, r.end())
 }
 
 // recorder writes records to a file.
 type recorder struct {
+	expiry
+
 	e     *env
-	live  live
 	file  *rotation
 	notes notes
 	names missingNames
@@ -200,7 +209,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 		r.e.sayUnmatched(patterns, o.events, !f.noFollow)
 	}
 	err = r.recordUntil(ctx, command)
-	st, statsErr := r.live.Stats()
+	st, statsErr := r.counts()
 	if err = errors.Join(err, statsErr); statsErr == nil {
 		r.summary(&st)
 	}
@@ -238,6 +247,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	if err != nil && running.runs() {
 		r.e.say("! recording has ended, %s goes on: %s", command[0], err)
 	}
+	err = errors.Join(err, r.end())
 	if ended := running.wait(); err == nil {
 		err = ended
 	}

@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		"requestprogram": program(requestProgram),
 		"otelprogram":    program(otelProgram),
 		"hangprogram":    program(hangProgram),
+		"floodprogram":   program(floodProgram),
+		"expiring":       func() { expiryGrace = 0; os.Exit(Main()) },
 		"pprof":          program(func([]string) error { return driver.PProf(&driver.Options{}) }), // what go tool pprof is made of
 	})
 }

@@ -51,7 +51,9 @@ interval, or with -o json an object for each row and interval.`,
   uevents top myapp --interval 5s
   uevents top -o json --duration 10s | jq -s 'max_by(.rate)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.choose(e, cmd)
+			if err := f.choose(e, cmd); err != nil {
+				return err
+			}
 			return e.top(cmd.Context(), &f, args)
 		},
 	}
@@ -104,10 +106,12 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if err != nil {
 		return err
 	}
+	x := e.expire(f.duration)
 	r, err := e.open(dir, o)
 	if err != nil {
-		return hintForOpen(err)
+		return errors.Join(hintForOpen(err), x.end())
 	}
+	x.live = r
 	f.sayLimit(e)
 	f.sayAbsent(e)
 	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.Never > 0 {
@@ -128,7 +132,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if err == nil {
 		f.sayEnded(ctx, e)
 	}
-	err = errors.Join(err, statsErr, r.Close())
+	err = errors.Join(err, statsErr, x.end())
 	if reads {
 		err = errors.Join(err, f.lossError(&st))
 	}

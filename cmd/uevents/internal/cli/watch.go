@@ -15,6 +15,7 @@ type watchFlags struct {
 	selection
 	outputFlags
 	timeLimit
+	limitFlag
 	tail    tailFlags
 	maxRate int
 	stack   bool
@@ -38,6 +39,8 @@ it ends, however it ends, they are as before.
 ` + conditionHelp + `
 
 ` + tailHelp + `
+
+` + limitHelp + `
 
 What happens besides goes to standard error: events that appear (+) and end (-), and
 records that were lost (!) because they came faster than they were read, at most once a
@@ -65,7 +68,9 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			if len(command) == 0 {
-				f.choose(e, cmd)
+				if err := f.choose(e, cmd); err != nil {
+					return err
+				}
 			}
 			return e.watch(cmd.Context(), &f, patterns, command)
 		},
@@ -75,6 +80,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	f.tail.add(cmd, "64M")
 	f.addOutput(cmd)
 	f.addDuration(cmd)
+	f.addLimit(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second, and N warnings, errors and failed spans (default %d on a terminal)", terminalRate))
 	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
@@ -98,8 +104,9 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 		return err
 	}
 	began := e.now()
+	w.expiry = e.expire(f.duration)
 	if w.live, err = f.tail.open(e, dir, o); err != nil {
-		return hintForOpen(err)
+		return errors.Join(hintForOpen(err), w.end())
 	}
 	w.names.tail = bufferOf(w.live)
 	st, err := w.live.Stats()
@@ -123,12 +130,12 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	}
 	if _, ended := errors.AsType[commandError](err); err == nil || ended {
 		var statsErr error
-		if st, statsErr = w.live.Stats(); statsErr == nil {
+		if st, statsErr = w.counts(); statsErr == nil {
 			w.summary(&st, e.now().Sub(began))
 			w.notes.nothing(e, f.all(patterns), command)
 			statsErr = f.lossError(&st)
 		}
 		err = errors.Join(err, statsErr)
 	}
-	return errors.Join(err, w.live.Close())
+	return errors.Join(err, w.end())
 }

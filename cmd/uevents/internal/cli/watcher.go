@@ -18,8 +18,9 @@ import (
 
 // watcher shows records.
 type watcher struct {
+	expiry
+
 	e      *env
-	live   live
 	pipe   pipe // standard output
 	out    *bufio.Writer
 	writer output.Writer
@@ -42,6 +43,9 @@ type watcher struct {
 // newWatcher returns the watcher of the command line. Errors are usage errors.
 func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Options, error) {
 	o, err := f.options(patterns)
+	if err == nil {
+		err = f.setLimit(o)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +75,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	}
 	w.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Decode.Mode = reader.DecodeJSON // package output shows fields from their JSON
-	w.notes = notes{w: e.err, buffer: o.BufferSize, release: f.release}
+	w.notes = notes{w: e.err, buffer: o.BufferSize, limit: o.Limit, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil
 }
@@ -112,6 +116,7 @@ func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) erro
 	if running.runs() {
 		w.e.say("! no more records are shown, %s goes on", command[0])
 	}
+	err = errors.Join(err, w.end())
 	if ended := running.wait(); err == nil {
 		err = ended
 	}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/syncbuffer"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestExpires: a command that hangs, since it is stopped or nothing reads its output, is killed after its --duration. The events of the
+// program are disabled then, and a file has what was recorded before.
+func TestExpires(t *testing.T) {
+	if testscale.Guest() {
+		kerneltest.Require(t)
+	} else {
+		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	}
+	for name, c := range map[string]struct {
+		verb string
+		stop bool
+	}{
+		"watch that is stopped": {"watch", true}, "watch whose output is not read": {"watch", false}, "record that is stopped": {"record", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, event := t.TempDir(), fmt.Sprintf("expires_%d", os.Getpid())
+			program := exec.Command("floodprogram", event, filepath.Join(dir, "ready"), filepath.Join(dir, "ready"), "until the tool detaches")
+			program.Stderr = os.Stderr
+			require.NoError(t, program.Start())
+			t.Cleanup(func() { _ = program.Process.Kill() })
+			require.NoError(t, exists(filepath.Join(dir, "ready")))
+			file := filepath.Join(dir, "flood.jsonl")
+			// A machine may be so slow that the command has ended in good order before it is stopped.
+			for d := time.Second; ; d *= 2 {
+				args := []string{c.verb, event, "--duration", d.String()}
+				if c.verb == "record" {
+					args = append(args, "-o", file)
+				}
+				if status := hang(t, args, c.stop, file); status.Signaled() {
+					assert.Equal(t, syscall.SIGKILL, status.Signal())
+					break
+				}
+				require.True(t, c.stop, "it waits for its output")
+			}
+			require.NoError(t, program.Wait(), "it ends when its events are disabled")
+			if c.verb == "record" {
+				out, err := exec.Command("uevents", "replay", file).Output()
+				_, cut := err.(*exec.ExitError)
+				assert.True(t, err == nil || cut, "%v", err)
+				assert.Contains(t, string(out), " step ")
+			}
+		})
+	}
+}
+
+// hang runs a command whose output is not read, stops it when it shows records if it is told to, and returns how it has ended.
+func hang(t *testing.T, args []string, stop bool, file string) syscall.WaitStatus {
+	t.Helper()
+	_ = os.Remove(file) // of the last attempt
+	unread, output, err := os.Pipe()
+	require.NoError(t, err)
+	defer unread.Close()
+	var errs syncbuffer.Buffer
+	cmd := exec.Command("expiring", args...)
+	cmd.Stdout, cmd.Stderr = output, &errs
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	require.NoError(t, output.Close())
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the status says how
+		close(ended)
+	}()
+	if stop {
+		testscale.Eventually(t, func() bool {
+			select {
+			case <-ended:
+				return true
+			default:
+			}
+			if args[0] == "record" {
+				st, err := os.Stat(file)
+				return err == nil && st.Size() > 0
+			}
+			return regexp.MustCompile(`(?m)^attached \d+ event`).MatchString(errs.String())
+		}, "%s", &errs)
+		_ = cmd.Process.Signal(syscall.SIGSTOP) // it may have ended
+	}
+	<-ended
+	return cmd.ProcessState.Sys().(syscall.WaitStatus)
+}
+
+// TestExpiryOfCommand: when the time of a command is over, the COMMAND that it started goes on, and nothing ends it but itself.
+func TestExpiryOfCommand(t *testing.T) {
+	if testscale.Guest() {
+		kerneltest.Require(t)
+	} else {
+		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	}
+	for d := time.Second; ; d *= 2 {
+		cmd := exec.Command("uevents", "watch", fmt.Sprintf("expiry_%d", os.Getpid()), "--duration", d.String(), "--", "sh", "-c", "read line; exit 7")
+		var errs syncbuffer.Buffer
+		cmd.Stderr = &errs
+		feed, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		testscale.Eventually(t, func() bool {
+			return strings.Contains(errs.String(), "sh goes on") || strings.Contains(errs.String(), "was not started")
+		}, "%s", &errs)
+		if timers := fmt.Sprintf("/proc/%d/timers", cmd.Process.Pid); strings.Contains(errs.String(), "sh goes on") {
+			testscale.Eventually(t, func() bool {
+				list, err := os.ReadFile(timers)
+				return err != nil || len(list) == 0 // some kernels do not list them
+			}, "the timer goes on")
+		}
+		_, _ = feed.Write([]byte("end\n")) // it may not run
+		_ = cmd.Wait()                     // its code says more
+		if !strings.Contains(errs.String(), "was not started") {
+			assert.Equal(t, 7, cmd.ProcessState.ExitCode(), "%s", &errs)
+			break
+		}
+	}
+}
+
+// TestDefaultDuration: the environment sets the time of a command without a terminal, unless the command line does.
+func TestDefaultDuration(t *testing.T) {
+	for value, want := range map[string]string{"": "ends after 10m0s", "30m": "ends after 30m0s", "0": "", "0s": ""} {
+		t.Setenv(envDuration, value)
+		code, _, errs := newFeed("one").run(t, "watch", "myapp")
+		assert.Equal(t, 0, code, errs)
+		assert.Equal(t, want != "", strings.Contains(errs, "ends after"), errs)
+		assert.Contains(t, errs, want)
+	}
+	for _, value := range []string{"30", "-1s", "never"} {
+		t.Setenv(envDuration, value)
+		for _, verb := range []string{"watch", "top"} {
+			code, _, errs := new(feed).run(t, verb, "myapp")
+			assert.Equal(t, exitUsage, code)
+			assert.Contains(t, errs, "UEVENTS_DURATION is \""+value+"\": it must be a time such as 30m")
+		}
+		code, _, errs := newFeed("one").run(t, "watch", "myapp", "--duration", "1h")
+		assert.Equal(t, 0, code, errs)
+		assert.NotContains(t, errs, "ends after")
+	}
+}

@@ -1,0 +1,98 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package reader_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestMemoryLimit: a program in shared memory writes so many records of an event in a second, also of one that appears later, and all
+// errors. The reader says for how long records are missing.
+func TestMemoryLimit(t *testing.T) {
+	testscale.HostOnly(t)
+	const limit = 20
+	r, notices := openMemory(t, reader.Options{Events: []string{"mem_limit"}, Excludes: []string{"*_request"}, Limit: limit, Poll: time.Millisecond})
+	l := slog.New(memoryProgram(t, "mem_limit"))
+	began := time.Now()
+	failures, seconds, read := 0, map[uint64]int{}, map[string]int{}
+	next := func() {
+		r.SetDeadline(time.Now().Add(time.Millisecond))
+		for ev := (reader.Event{}); ; {
+			err := r.Next(&ev)
+			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) {
+				return
+			}
+			require.NoError(t, err)
+			if read[ev.Message]++; ev.Message == "flood" {
+				seconds[ev.Monotonic/uint64(time.Second)]++
+			}
+		}
+	}
+	ctx := context.Background()
+	for range 3 {
+		testscale.Eventually(t, func() bool { next(); return l.Enabled(ctx, slog.LevelDebug) }, "it stays disabled")
+		for l.Enabled(ctx, slog.LevelDebug) {
+			l.Debug("flood")
+		}
+		l.Error("failed")
+		failures++
+	}
+	testscale.Eventually(t, func() bool { next(); return l.Enabled(ctx, slog.LevelDebug) }, "it stays disabled")
+	// Of an event that the program registers, and floods, before the reader has seen it.
+	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+	require.NoError(t, err)
+	defer p.Close()
+	late, err := p.Register(tracepoint.MustParse("mem_limit_late u32 n"), nil)
+	require.NoError(t, err)
+	for late.Enabled() {
+		_, err := late.WriteRecord(make([]byte, uevents.IndexSize+4))
+		require.NoError(t, err)
+	}
+	testscale.Eventually(t, func() bool { next(); return late.Enabled() }, "it stays disabled")
+	require.NoError(t, r.Stop())
+	next()
+	elapsed := time.Since(began)
+	assert.Equal(t, failures, read["failed"])
+	for _, n := range seconds {
+		assert.LessOrEqual(t, n, limit+1, "the second may end between the check and the record")
+	}
+	st, err := r.Stats()
+	require.NoError(t, err)
+	limitedEvents := []string{"user_events:mem_limit_debug", "user_events:mem_limit_late"}
+	for _, s := range st.Events {
+		assert.Equal(t, slices.Contains(limitedEvents, s.Name), s.Limited > 0, s.Name)
+		assert.Less(t, s.Limited, elapsed)
+		if s.Name == "user_events:mem_limit_debug" {
+			assert.EqualValues(t, 3, s.LimitedTimes)
+		}
+	}
+	var limited time.Duration
+	times := uint64(0)
+	for _, n := range notices() {
+		if n.Kind == reader.NoticeLimited {
+			assert.Contains(t, limitedEvents, n.Event)
+			limited += n.Gap
+			times += n.Count
+		}
+	}
+	assert.Equal(t, []any{st.Total.Limited, st.Total.LimitedTimes}, []any{limited, times})
+	require.NoError(t, r.Close())
+	closed, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, st.Total, closed.Total)
+}

@@ -1,0 +1,142 @@
+package perf
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/errno"
+)
+
+// TestPause: a source that is paused has no descriptors, its unread records are returned, and after Resume it goes on, also on a CPU that
+// came online.
+func TestPause(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, f := k.start(t, nil)
+	id, other := f.add("user_events", "ev"), f.add("user_events", "other")
+	src := mustAttach(t, s, "ev", &AttachOptions{Ring: "errors"})
+	mustAttach(t, s, "other", nil)
+	before := len(k.events)
+	require.NoError(t, src.Resume(), "it is not paused")
+	k.hit(id, 0, 5, "a")
+	k.hit(id, 1, 6, "b")
+	require.NoError(t, src.Pause())
+	require.NoError(t, src.Pause(), "again")
+	assert.Len(t, k.events, before-2)
+	assert.False(t, s.Overran(), "the pause goes on")
+	k.hit(id, 0, 7, "in no count")
+	k.hit(other, 0, 8, "c")
+	k.cpus = append(k.cpus, cpu{2, 1})
+	s.look()
+	assert.Equal(t, []string{"a", "b", "c"}, texts(t, s))
+	during, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, []uint64{2, 2, 0, 1}, []uint64{during.Matched, during.Read, during.Pending, during.Pauses})
+	assert.Positive(t, during.Paused)
+
+	require.NoError(t, src.Resume())
+	assert.True(t, s.Overran())
+	k.hit(id, 2, 9, "d")
+	k.hit(id, 0, 10, "e")
+	assert.Equal(t, []string{"d", "e"}, texts(t, s))
+	after, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, []uint64{4, 4, 0, 0, 1}, []uint64{after.Matched, after.Read, after.Pending, after.Lost, after.Pauses})
+	assert.GreaterOrEqual(t, after.Paused, during.Paused)
+	again, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, after, again, "the time of a pause ends with it")
+
+	// Its counts stay when it is detached while it is paused.
+	require.NoError(t, src.Pause())
+	require.NoError(t, src.Detach())
+	require.NoError(t, src.Resume())
+	assert.Empty(t, append(texts(t, s), texts(t, s)...))
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Len(t, stats.Sources, 1)
+	assert.Equal(t, uint64(2), stats.Detached.Pauses)
+	total := stats.Total()
+	assert.Equal(t, []uint64{5, 5}, []uint64{total.Matched, total.Read})
+}
+
+// TestPausedEventGone: an event whose programs have ended while it was paused is gone, also if there is another one of its name.
+func TestPausedEventGone(t *testing.T) {
+	const fields = "name: ev\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
+		"\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n"
+	for name, change := range map[string]func(f *fakeTracefs, dir string){
+		"removed":      func(_ *fakeTracefs, dir string) { require.NoError(t, os.RemoveAll(dir)) },
+		"another id":   func(f *fakeTracefs, _ string) { f.add("user_events", "ev") },
+		"other fields": func(_ *fakeTracefs, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "format"))) },
+		"the same":     func(*fakeTracefs, string) {},
+	} {
+		k := newFakeKernel(0)
+		s, f := k.start(t, nil)
+		f.add("user_events", "ev")
+		dir := filepath.Join(f.dir, "events", "user_events", "ev")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "format"), []byte(fields), 0o600))
+		src := mustAttach(t, s, "ev", nil)
+		require.NoError(t, src.Pause())
+		change(f, dir)
+		err := src.Resume()
+		if name == "the same" {
+			require.NoError(t, err)
+			continue
+		}
+		assert.ErrorIs(t, err, fs.ErrNotExist, name)
+		require.NoError(t, src.Detach())
+		assert.Empty(t, append(texts(t, s), texts(t, s)...))
+		stats, err := s.Stats()
+		require.NoError(t, err)
+		assert.Empty(t, stats.Sources)
+		assert.Equal(t, uint64(1), stats.Detached.Pauses)
+	}
+}
+
+// TestResumeFails: what was opened is closed again.
+func TestResumeFails(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, f := k.start(t, nil)
+	f.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	require.NoError(t, src.Pause())
+	free := s.free
+	s.free = 1
+	assert.ErrorIs(t, src.Resume(), errno.EMFILE)
+	s.free = free
+	require.NoError(t, src.Detach())
+
+	src = mustAttach(t, s, "ev", nil)
+	require.NoError(t, src.Pause())
+	open := len(k.events)
+	k.enableFail = syscall.EIO
+	assert.ErrorIs(t, src.Resume(), syscall.EIO)
+	k.enableFail = nil
+	assert.Len(t, k.events, open)
+	require.NoError(t, src.Detach())
+}
+
+// TestStopWhilePaused: the pause ends with the session.
+func TestStopWhilePaused(t *testing.T) {
+	k := newFakeKernel(0)
+	s, f := k.start(t, nil)
+	f.add("user_events", "ev")
+	src := mustAttach(t, s, "ev", nil)
+	require.NoError(t, src.Pause())
+	require.NoError(t, s.Stop())
+	require.NoError(t, src.Resume())
+	require.NoError(t, src.Pause())
+	first, err := src.Stats()
+	require.NoError(t, err)
+	assert.Positive(t, first.Paused)
+	assert.Less(t, first.Paused, time.Hour)
+	second, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, first, second)
+}
