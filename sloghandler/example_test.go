@@ -2,9 +2,13 @@ package sloghandler_test
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"log"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"time"
 
@@ -67,6 +71,78 @@ func ExampleOptions() {
 	// level 4
 	// message slow
 	// attributes {"http":{"route":"/users/{id}"}}
+}
+
+// The id of a request in each of its records, without OpenTelemetry. The middleware of a web service puts it into the context, and log
+// calls have the context; examples/requestid also takes the id of the caller.
+//
+//	uevents watch myapp --when 'level >= error' --same request_id
+func ExampleOptions_requestID() {
+	type requestIDKey struct{}
+	withRequestID := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, rand.Text())))
+		})
+	}
+	requestAttrs := func(ctx context.Context) []slog.Attr {
+		if id, ok := ctx.Value(requestIDKey{}).(string); ok {
+			return []slog.Attr{slog.String("request_id", id)}
+		}
+		return nil
+	}
+
+	kernel := ueventstest.NewKernel(nil)
+	defer kernel.Close()
+	p := kernel.Provider()
+	defer p.Close()
+	events, err := sloghandler.New("myapp", &sloghandler.Options{
+		Provider:        p,
+		AttrFromContext: []func(context.Context) []slog.Attr{requestAttrs},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer events.Close()
+	tool, err := kernel.Attach(ueventstest.Perf, "myapp_*")
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	logger := slog.New(events)
+	handler := withRequestID(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		logger.DebugContext(r.Context(), "cache miss", "user", 41)
+		logger.ErrorContext(r.Context(), "query failed", "user", 41)
+		logger.Debug("without the context")
+	}))
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+
+	var ids []string
+	for _, r := range tool.Records() {
+		decoder, err := typed.NewDecoder(r.Declaration, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		record, err := decoder.Decode(r.Payload)
+		if err != nil {
+			log.Fatal(err)
+		}
+		message, _ := record.Lookup("message")
+		attributes, _ := record.Lookup("attributes")
+		var has struct {
+			ID string `json:"request_id"`
+		}
+		if err := json.Unmarshal(attributes.AppendTo(nil), &has); err != nil {
+			log.Fatal(err)
+		}
+		ids = append(ids, has.ID)
+		fmt.Println(message, has.ID != "")
+	}
+	fmt.Println(ids[0] == ids[1])
+	// Output:
+	// cache miss true
+	// query failed true
+	// without the context false
+	// true
 }
 
 // For the whole program: slog.SetDefault also takes over what package log prints.

@@ -48,7 +48,7 @@ type Options struct {
 	TraceContext func(ctx context.Context) (traceID [16]byte, spanID [8]byte)
 
 	// AttrFromContext are functions that return more attributes for a record. These come before all others and
-	// are in no group.
+	// are in no group. With one, a request's id is in each record whose log call has the context of the request (DebugContext).
 	AttrFromContext []func(ctx context.Context) []slog.Attr
 
 	// UniqueKeys removes all but the last of several attributes with the same key in the same group, and does not count them as
