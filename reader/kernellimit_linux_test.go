@@ -61,7 +61,6 @@ func TestLimitOfEndedProgram(t *testing.T) {
 		require.NoError(t, err)
 	}
 	testscale.Eventually(t, func() bool { write(ev, 4); next(); return !ev.Enabled() }, "the limit has no effect")
-	written := len(got)
 	require.NoError(t, p.Close())
 	testscale.Eventually(t, func() bool {
 		there, err := fs.Event("limit_ended").Exists()
@@ -81,8 +80,7 @@ func TestLimitOfEndedProgram(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
 	testscale.Eventually(t, func() bool { next(); return ev.Enabled() }, "the new event is not attached")
 	write(ev, 8)
-	testscale.Eventually(t, func() bool { next(); return len(got) > written }, "the new event is not read")
-	assert.Equal(t, "b", got[len(got)-1])
+	testscale.Eventually(t, func() bool { next(); return slices.Contains(got, "b") }, "the new event is not read, or as the old one")
 	for _, n := range notices {
 		assert.NotEqual(t, reader.NoticeFailed, n.Kind, "%v", n.Err)
 	}

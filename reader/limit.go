@@ -55,8 +55,8 @@ func (r *Reader) limit(s *source, rec *perf.Record) {
 		r.resumeAt = time.Now().Add(untilSecond(rec))
 		r.setDeadline()
 	}
-	r.background.Add(1)
-	go r.pause(rec.Source, s)
+	src := rec.Source // Next reads another record meanwhile
+	r.background.Go(func() { r.pause(src, s) })
 }
 
 // untilSecond returns how long it takes until CLOCK_MONOTONIC, of which a record has the time, begins a second.
@@ -67,7 +67,6 @@ func untilSecond(rec *perf.Record) time.Duration {
 
 // pause detaches from an event, which takes the kernel about 30 ms. Next reads on meanwhile.
 func (r *Reader) pause(src *perf.Source, s *source) {
-	defer r.background.Done()
 	err := r.session.pause(src)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,13 +98,11 @@ func (r *Reader) resume(now time.Time) {
 	if len(due) == 0 {
 		return
 	}
-	r.background.Add(1)
-	go func() {
-		defer r.background.Done()
+	r.background.Go(func() {
 		for src, s := range due {
 			r.resumed(src, s, r.session.resume(src))
 		}
-	}()
+	})
 }
 
 // resumed notes that an event is attached again, or else that it is not: its programs may have ended.
@@ -136,11 +133,7 @@ func (r *Reader) gonePaused(name string) {
 		if s.name == name && s.limited != unlimited && !s.gone {
 			s.gone = true
 			delete(r.attached, name)
-			r.background.Add(1)
-			go func() {
-				defer r.background.Done()
-				_ = r.session.detach(src) // it has no descriptors
-			}()
+			r.background.Go(func() { _ = r.session.detach(src) }) // it has no descriptors
 		}
 	}
 }

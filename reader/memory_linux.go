@@ -299,8 +299,8 @@ func (m *memorySession) event() *memoryEvent { return m.record.Source.User.(*mem
 func (m *memorySession) await() error {
 	wait := m.wait
 	m.wait = min(2*m.wait, m.latency)
-	if left := m.untilResume(); left > 0 {
-		wait = min(wait, left)
+	if left := m.untilResume(); left > 0 && left <= wait {
+		wait, m.wait = left, shortest // a flood goes on then
 	}
 	var late bool
 	if at := m.deadline.Load(); at != nil && !at.IsZero() {

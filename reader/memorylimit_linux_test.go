@@ -66,7 +66,7 @@ func TestMemoryLimit(t *testing.T) {
 	testscale.Eventually(t, func() bool { next(); return late.Enabled() }, "it stays disabled")
 	require.NoError(t, r.Stop())
 	next()
-	elapsed := time.Since(began)
+	elapsed := time.Since(began) //nolint:forbidigo // what is measured
 	assert.Equal(t, failures, read["failed"])
 	for _, n := range seconds {
 		assert.LessOrEqual(t, n, limit+1, "the second may end between the check and the record")

@@ -25,7 +25,8 @@ func floodProgram(args []string) error {
 	}
 	l := slog.New(h)
 	ctx := context.Background()
-	failures, pause, watched := 0, time.NewTicker(50*time.Millisecond), false
+	pause := time.NewTicker(50 * time.Millisecond) //nolint:forbidigo // the load: 20 errors a second
+	failures, watched := 0, false
 	for n := 0; len(interrupted) == 0; n++ {
 		l.Debug("step", "n", n)
 		select {

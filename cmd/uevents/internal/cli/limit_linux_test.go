@@ -68,7 +68,7 @@ func TestLimit(t *testing.T) {
 		require.NoError(t, program.Wait())
 		require.NoError(t, tool.Process.Signal(os.Interrupt))
 		require.NoError(t, tool.Wait(), "%s", &errs)
-		elapsed := time.Since(began)
+		elapsed := time.Since(began) //nolint:forbidigo // what is measured
 
 		steps, failed := countBySecond(t, file)
 		want, err := strconv.Atoi(strings.TrimSpace(failures.String()))
