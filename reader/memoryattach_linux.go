@@ -119,7 +119,7 @@ func (m *memorySession) process(pid int32) *task {
 func (m *memorySession) processOf(pid int32, memory uint64) *task {
 	if m.by[memory] == nil {
 		t := m.process(pid)
-		t.ServiceName = m.r.processes.services.of(pid)
+		m.r.processes.contexts.give(t)
 		m.by[memory] = t
 	}
 	return m.by[memory]

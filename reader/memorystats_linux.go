@@ -21,6 +21,7 @@ type ended struct {
 func (m *memorySession) end(memory uint64, list []*attach.Source) {
 	process := m.by[memory]
 	delete(m.by, memory)
+	m.r.processes.contexts.release(process)
 	delete(m.attachedOf, memory)
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// Process is a process that wrote records. It is immutable: after an exec, and once its service is known, events have another Process.
+// Process is a process that wrote records. It is immutable: after an exec, and once its context is known, events have another Process.
 // Programs choose these names: escape them before they reach a terminal.
 type Process struct {
 	PID    int32
@@ -35,6 +35,9 @@ type Process struct {
 	// ServiceName is the service.name that it publishes as OpenTelemetry's process context, of up to 1024 bytes; empty if it
 	// publishes none, has exited before it could be read, or without the permission to attach to it with ptrace.
 	ServiceName string
+	// ResourceJSON is a JSON object of the other attributes of this context, as [AppendJSON] writes them; empty if there are none. It has up
+	// to 4 KiB: larger attributes are omitted, and so are those of processes beyond 16 MiB in all.
+	ResourceJSON string
 }
 
 // Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
@@ -59,7 +62,7 @@ const (
 // not safe for concurrent use.
 type processes struct {
 	proc     string // the directory /proc
-	services *services
+	contexts *contexts
 	known    map[int32]*task
 	exited   []int32 // in order of time
 	recent   *task   // of the last call of get; nil after a change
@@ -74,23 +77,21 @@ type task struct {
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
 
-	service serviceLook
+	context contextLook
 }
 
-// at returns the process at the time of a record. It looks for its service when that is due. The compiler inlines the case in which
+// at returns the process at the time of a record. It looks for its context when that is due. The compiler inlines the case in which
 // it is not.
-func (t *task) at(now uint64, s *services) *Process {
-	if now < t.service.at && t.shared != nil {
+func (t *task) at(now uint64, c *contexts) *Process {
+	if now < t.context.at && t.shared != nil {
 		return t.shared
 	}
-	return t.look(now, s)
+	return t.look(now, c)
 }
 
-func (t *task) look(now uint64, s *services) *Process {
-	if t.ServiceName == "" && t.service.due(now) {
-		if t.ServiceName = s.of(t.PID); t.ServiceName != "" {
-			t.shared, t.service.at = nil, math.MaxUint64
-		}
+func (t *task) look(now uint64, c *contexts) *Process {
+	if t.context.at != math.MaxUint64 && t.context.due(now) && c.give(t) {
+		t.shared = nil
 	}
 	if t.shared == nil {
 		t.shared = t.copied()
@@ -105,7 +106,7 @@ func (t *task) copied() *Process {
 }
 
 func newProcesses(proc string) *processes {
-	return &processes{proc: proc, services: newServices(proc), known: map[int32]*task{}}
+	return &processes{proc: proc, contexts: newContexts(proc), known: map[int32]*task{}}
 }
 
 // readAll reads /proc for all running processes, which may have exited when their records are read.
@@ -159,7 +160,9 @@ func (p *processes) task(pid int32) *task {
 	if t == nil {
 		if len(p.known) >= maxProcesses {
 			// Records of exits were lost, or there are very many processes: start over, /proc lists the running ones.
-			clear(p.known)
+			for other := range p.known {
+				p.forget(other)
+			}
 			p.exited = nil
 		}
 		t = &task{Process: Process{PID: pid}}
@@ -208,7 +211,7 @@ func (p *processes) update(r *perf.Record) {
 	switch r.Kind {
 	case perf.Fork:
 		if r.PID != r.ParentPID { // else it is a thread
-			delete(p.known, r.PID)
+			p.forget(r.PID)
 			p.task(r.PID).parent = r.ParentPID
 			// The parent may have exited when this process writes.
 			if parent := p.known[r.ParentPID]; parent != nil {
@@ -225,8 +228,9 @@ func (p *processes) update(r *perf.Record) {
 		t := p.task(r.PID)
 		t.Comm, t.shared = string(r.Comm), nil
 		if r.Kind == perf.Exec {
-			t.Exe, t.ServiceName = "", ""
-			t.service = serviceLook{}
+			p.contexts.release(t)
+			t.Exe, t.ServiceName, t.ResourceJSON = "", "", ""
+			t.context = contextLook{}
 			t.looked = false
 		}
 	case perf.Exit:
@@ -238,6 +242,14 @@ func (p *processes) update(r *perf.Record) {
 	}
 }
 
+// forget removes the entry of a process, if there is one.
+func (p *processes) forget(pid int32) {
+	if t := p.known[pid]; t != nil {
+		p.contexts.release(t)
+		delete(p.known, pid)
+	}
+}
+
 // forgetExited limits how many exited processes are kept.
 func (p *processes) forgetExited() {
 	if len(p.exited) <= maxExited {
@@ -246,7 +258,7 @@ func (p *processes) forgetExited() {
 	half := len(p.exited) / 2
 	for _, pid := range p.exited[:half] {
 		if t := p.known[pid]; t != nil && t.ended { // else a new process has the id
-			delete(p.known, pid)
+			p.forget(pid)
 		}
 	}
 	p.exited = append(p.exited[:0], p.exited[half:]...)

@@ -238,4 +238,4 @@ func TestExitedIDIsReused(t *testing.T) {
 }
 
 // at returns a process at a time.
-func (p *processes) at(pid int32, now uint64) *Process { return p.get(pid).at(now, p.services) }
+func (p *processes) at(pid int32, now uint64) *Process { return p.get(pid).at(now, p.contexts) }

@@ -158,7 +158,7 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	if writer == nil {
 		writer = r.processes.get(rec.PID)
 	}
-	process := writer.at(rec.Monotonic, r.processes.services)
+	process := writer.at(rec.Monotonic, r.processes.contexts)
 	o := &r.o.Decode
 	mode := o.Mode
 	probed := r.o.Where != nil && (mode == DecodePlain || mode == DecodeNone)

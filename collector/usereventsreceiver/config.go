@@ -25,6 +25,9 @@ type Config struct {
 	Where string `mapstructure:"where"`
 	// Transport selects the programs: those that register events with the kernel, those that offer them in shared memory, or both.
 	Transport Transport `mapstructure:"transport"`
+	// NodeName is the name of the Kubernetes node, the resource attributes k8s.node.name and host.name. Empty means that host.name is
+	// the machine's name, if this process is not in a container with a name of its own.
+	NodeName string `mapstructure:"node_name"`
 
 	Discovery  DiscoveryConfig  `mapstructure:"discovery"`
 	Ring       RingConfig       `mapstructure:"ring"`
@@ -92,12 +95,16 @@ type SpansConfig struct {
 	Starts bool `mapstructure:"starts"`
 }
 
-// AttributesConfig selects the resource attributes that the receiver adds. It does not affect those that
-// programs send themselves.
+// AttributesConfig selects the resource attributes that the receiver sets. Where they are known, they replace what programs send. Those
+// that are not enabled stay as programs send them.
 type AttributesConfig struct {
 	PID            AttributeConfig `mapstructure:"process.pid"`
 	ExecutableName AttributeConfig `mapstructure:"process.executable.name"`
+	Cgroup         AttributeConfig `mapstructure:"process.linux.cgroup"`
 	ContainerID    AttributeConfig `mapstructure:"container.id"`
+	PodUID         AttributeConfig `mapstructure:"k8s.pod.uid"`
+	HostName       AttributeConfig `mapstructure:"host.name"`
+	NodeName       AttributeConfig `mapstructure:"k8s.node.name"`
 }
 
 // AttributeConfig selects an attribute.
@@ -146,15 +153,18 @@ const maxRetry = time.Minute
 
 func defaultConfig() *Config {
 	return &Config{
-		Transport:  TransportAny,
-		Discovery:  DiscoveryConfig{PollInterval: 250 * time.Millisecond, RetryInterval: 5 * time.Second, ReleaseOnExit: true},
-		Ring:       RingConfig{SizeKiB: 1024, Latency: 100 * time.Millisecond, ReorderWindow: 10 * time.Millisecond},
-		Queue:      QueueConfig{SizeMiB: 64},
-		Batch:      BatchConfig{MaxRecords: 8192, MaxSizeKiB: 4096, Timeout: 200 * time.Millisecond},
-		Spans:      SpansConfig{MaxPending: 10_000, MaxSizeMiB: 16, MaxWait: 2 * time.Second},
-		Mapping:    MappingAuto,
-		Attributes: AttributesConfig{PID: AttributeConfig{true}, ExecutableName: AttributeConfig{true}, ContainerID: AttributeConfig{true}},
-		Retry:      RetryConfig{Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: maxRetry},
+		Transport: TransportAny,
+		Discovery: DiscoveryConfig{PollInterval: 250 * time.Millisecond, RetryInterval: 5 * time.Second, ReleaseOnExit: true},
+		Ring:      RingConfig{SizeKiB: 1024, Latency: 100 * time.Millisecond, ReorderWindow: 10 * time.Millisecond},
+		Queue:     QueueConfig{SizeMiB: 64},
+		Batch:     BatchConfig{MaxRecords: 8192, MaxSizeKiB: 4096, Timeout: 200 * time.Millisecond},
+		Spans:     SpansConfig{MaxPending: 10_000, MaxSizeMiB: 16, MaxWait: 2 * time.Second},
+		Mapping:   MappingAuto,
+		Attributes: AttributesConfig{
+			PID: AttributeConfig{true}, ExecutableName: AttributeConfig{true}, Cgroup: AttributeConfig{true}, ContainerID: AttributeConfig{true},
+			PodUID: AttributeConfig{true}, HostName: AttributeConfig{true}, NodeName: AttributeConfig{true},
+		},
+		Retry: RetryConfig{Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: maxRetry},
 	}
 }
 

@@ -44,7 +44,7 @@ func TestConfigAll(t *testing.T) {
 	cfg := load(t, "user_events/all")
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
-		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory,
+		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
 		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
 		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		Queue:     QueueConfig{SizeMiB: 16},

@@ -279,10 +279,11 @@ func (h *host) awaitOK(t *testing.T) {
 	testscale.Eventually(t, func() bool { _, status, _ := h.last(); return status == componentstatus.StatusOK }, "the receiver does not read events")
 }
 
-// fast returns a configuration with short intervals.
+// fast returns a configuration with short intervals, whose records do not depend on the machine's name.
 func fast() *Config {
 	c := defaultConfig()
 	c.Batch.Timeout = 10 * time.Millisecond
+	c.Attributes.HostName.Enabled = false
 	c.Discovery.RetryInterval = 10 * time.Millisecond
 	c.Retry.InitialInterval, c.Retry.MaxInterval = time.Millisecond, 10*time.Millisecond
 	return c

@@ -40,11 +40,7 @@ type counts struct{ read, copies, undecodable int64 }
 
 func newWorker(s *session) *worker {
 	c := s.cfg
-	w := &worker{session: s, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(&otlp.Options{
-		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
-		OmitPID: !c.Attributes.PID.Enabled, OmitExecutableName: !c.Attributes.ExecutableName.Enabled, OmitContainerID: !c.Attributes.ContainerID.Enabled,
-		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
-	})}
+	w := &worker{session: s, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(c.converterOptions())}
 	if c.Mapping == MappingRaw {
 		w.decode.Mode = reader.DecodePlain
 	}

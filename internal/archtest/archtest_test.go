@@ -187,7 +187,7 @@ func TestRules(t *testing.T) {
 		{"reader/reader.go", module + "/uevents/perf", 0},
 		{"reader/open.go", module + "/internal/errno", 0},
 		{"reader/decoder.go", module + "/uevents", 1},
-		{"reader/processservice.go", module + "/internal/processcontext", 0},
+		{"reader/processcontext.go", module + "/internal/processcontext", 0},
 		{"internal/processcontext/layout_linux.go", "unsafe", 0},
 		{"internal/processcontext/read.go", "unsafe", 1},
 		{"internal/processcontext/encode.go", "go.opentelemetry.io/otel/attribute", 1},

@@ -21,9 +21,11 @@ type Options struct {
 	// Raw makes each event a log record with flat attributes and without interpretation: see the package comment. Events
 	// must be plain ([reader.DecodePlain]).
 	Raw bool
-	// OmitPID, OmitExecutableName and OmitContainerID omit the resource attributes process.pid,
-	// process.executable.name and container.id.
-	OmitPID, OmitExecutableName, OmitContainerID bool
+	// OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID and OmitCgroup omit the resource attributes process.pid,
+	// process.executable.name, container.id, k8s.pod.uid and process.linux.cgroup. Those that programs send stay as they are then.
+	OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID, OmitCgroup bool
+	// HostName and NodeName are the resource attributes host.name and k8s.node.name; "" leaves them to the programs.
+	HostName, NodeName string
 	// MaxSpans and MaxBytes limit the events and links that wait for the end of their span, however long it takes: the
 	// number of spans, and the approximate bytes, of which at least 4 KiB are allowed. 0 means 10,000 and 16 MiB. At a
 	// limit, the oldest span of the process that has the most bytes waits no longer.
@@ -56,6 +58,7 @@ type Converter struct {
 	o       Options
 	texts   texts
 	origins origins
+	writers writers
 	logs    logs
 	traces  traces
 	metrics metrics

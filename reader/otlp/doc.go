@@ -36,9 +36,12 @@
 // If the observed time of a log record is missing, it becomes the time at which the kernel recorded it; if both times
 // are missing, both do.
 //
-// Records are grouped by resource and instrumentation scope. The resource has the attributes that the program chose,
-// service.name, and, where known, process.pid, process.executable.name and container.id. The program's own attributes
-// take precedence. Log records and spans have the program's attributes and
+// Records are grouped by resource and instrumentation scope. The resource has the attributes of the record's own resource; those
+// that the process has published as OpenTelemetry's process context, if the record lacks them; and, where they are known, process.pid,
+// process.executable.name, process.linux.cgroup (the path), container.id and k8s.pod.uid. These are the kernel's, and replace the
+// values that a program sends: what is outside of containers has no container.id. So do host.name and k8s.node.name, if Options have them.
+//
+// Log records and spans have the program's attributes, which take precedence, and
 //
 //	thread.id              of the thread that wrote the record
 //	user_events.name       the tracepoint
@@ -96,8 +99,8 @@
 // but for these differences:
 //
 //   - The resource has service.name and the attributes that the adapter was told to write (WithResourceAttributes), for
-//     metrics service.name alone; no schema URL; and the attributes of the process. Log records and spans have the
-//     attributes above.
+//     metrics service.name alone; those of the process context, if the program publishes one; no schema URL; and the
+//     attributes of the process. Log records and spans have the attributes above.
 //   - In typed events, bytes are base64 texts, whole floating-point numbers integers, NaN and the infinities texts, and the
 //     body of a log record is a text, or null if it is empty.
 //   - In the Common Schema, attributes of the resource are in the record, but for the service's name and instance; a

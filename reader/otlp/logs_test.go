@@ -38,8 +38,8 @@ func TestLogRecord(t *testing.T) {
 	assert.Equal(t, 1, c.Pending().LogRecords)
 	logs, traces, metrics := takeJSON(t, c)
 	assert.JSONEq(t, `{"resourceLogs":[{"resource":{"attributes":[{"key":"host.name","value":{"stringValue":"web1"}},
-		{"key":"process.pid","value":{"intValue":"1"}},
 		{"key":"service.name","value":{"stringValue":"shop"}},
+		{"key":"process.pid","value":{"intValue":"812"}},
 		{"key":"process.executable.name","value":{"stringValue":"myapp"}},
 		{"key":"container.id","value":{"stringValue":"c0ffee"}}]},
 		"scopeLogs":[{"scope":{"name":"my/package","version":"1.2","attributes":[{"key":"s","value":{"boolValue":true}}]},"schemaUrl":"https://example/1",

@@ -158,7 +158,7 @@ func TestRequest(t *testing.T) {
 	_, _, metrics := takeJSON(t, c)
 	rest := `"scopeMetrics":[{"scope":{},"metrics":[{"name":"requests","description":"all of them","gauge":{"dataPoints":[{"asInt":"3"}]}}]}]`
 	assert.JSONEq(t, `{"resourceMetrics":[{`+resourceJSON+`,`+rest+`},{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},
-		{"key":"process.pid","value":{"intValue":"1"}},{"key":"process.executable.name","value":{"stringValue":"myapp"}},
+		{"key":"process.pid","value":{"intValue":"812"}},{"key":"process.executable.name","value":{"stringValue":"myapp"}},
 		{"key":"container.id","value":{"stringValue":"c0ffee"}}]},`+rest+`}]}`, metrics)
 
 	err = c.Add(event(reader.KindMetric, func(ev *reader.Event) {

@@ -12,7 +12,7 @@ import (
 // Limits for the cache of resources, and for that of scopes.
 const (
 	maxOrigins     = 4096
-	maxOriginBytes = 4 << 20 // of the records' resource or scope data
+	maxOriginBytes = 4 << 20 // of their data
 )
 
 // resource is the origin of records: a process and its own description. Records of one resource share it.
@@ -52,9 +52,12 @@ func (o *origins) reset() {
 // originOf returns the origin of an event. Its texts do not keep those of records in memory.
 func (c *Converter) originOf(ev *reader.Event) origin {
 	o := &c.origins
-	pid, program, container := c.processOf(ev)
-	key := binary.LittleEndian.AppendUint32(o.key[:0], uint32(pid))
-	key = appendTexts(key, program, container, ev.ServiceName)
+	key := o.key[:0]
+	if !c.o.OmitPID {
+		key = binary.LittleEndian.AppendUint32(key, uint32(ev.PID))
+	}
+	key = append(key, c.keyOf(ev.Process)[:]...)
+	key = appendTexts(key, ev.ServiceName)
 	key = reader.AppendJSON(key, ev.Resource)
 	scope := len(key)
 	key = appendTexts(key, ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL)
@@ -79,48 +82,15 @@ func (c *Converter) resourceOf(ev *reader.Event, key []byte) *resource {
 	r := &resource{attributes: pcommon.NewMap()}
 	r.size = c.putAll(r.attributes, ev.Resource, 0)
 	if ev.ServiceName != "" {
-		r.size += c.set(r.attributes.PutEmpty("service.name"), reader.StringValue(ev.ServiceName), 0) + memberSize
+		r.size += c.set(r.attributes.PutEmpty(keyServiceName), reader.StringValue(ev.ServiceName), 0) + memberSize
 	}
 	r.size += c.identify(r.attributes, ev)
-	if o.resourceBytes += len(key); len(o.resources) == maxOrigins || o.resourceBytes > maxOriginBytes {
+	if o.resourceBytes += len(key) + r.size; len(o.resources) == maxOrigins || o.resourceBytes > maxOriginBytes {
 		clear(o.resources)
-		o.resourceBytes = len(key)
+		o.resourceBytes = len(key) + r.size
 	}
 	o.resources[string(key)] = r
 	return r
-}
-
-// processOf returns the process that wrote an event, the name of its program and the id of its container. They are 0 or ""
-// if they are unknown or omitted.
-func (c *Converter) processOf(ev *reader.Event) (pid int32, program, container string) {
-	if !c.o.OmitPID {
-		pid = ev.PID
-	}
-	if !c.o.OmitExecutableName {
-		program = ev.Process.Program()
-	}
-	if !c.o.OmitContainerID && ev.Process != nil {
-		container = ev.Process.ContainerID
-	}
-	return pid, program, container
-}
-
-// identify puts the known attributes of an event's process, and returns their approximate size in JSON.
-func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
-	put := func(name string, v reader.Value) {
-		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
-	}
-	pid, program, container := c.processOf(ev)
-	if pid != 0 {
-		put("process.pid", reader.Int64Value(int64(pid)))
-	}
-	if program != "" {
-		put("process.executable.name", reader.StringValue(program))
-	}
-	if container != "" {
-		put("container.id", reader.StringValue(container))
-	}
-	return size
 }
 
 // scopeOf returns the scope of an event, whose data is key.

@@ -85,7 +85,8 @@ func processSize(p *reader.Process) int {
 	if p == nil {
 		return 0
 	}
-	return int(reflect.TypeFor[reader.Process]().Size()) + len(p.Comm) + len(p.Exe) + len(p.Cgroup) + len(p.ServiceName) // Cgroup has the others
+	texts := len(p.Comm) + len(p.Exe) + len(p.Cgroup) + len(p.ServiceName) + len(p.ResourceJSON) // Cgroup has the others
+	return int(reflect.TypeFor[reader.Process]().Size()) + texts
 }
 
 // drop drops an entry.

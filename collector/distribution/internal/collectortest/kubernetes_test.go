@@ -102,7 +102,7 @@ func TestKubernetes(t *testing.T) {
 	assert.True(t, pod.HostPID)
 	assert.False(t, pod.HostNetwork)
 	assert.False(t, pod.HostIPC)
-	assert.True(t, slices.ContainsFunc(c.Env, func(e core.EnvVar) bool { return e.Name == "K8S_NODE_NAME" && e.ValueFrom != nil }))
+	checkNodeName(t, c.Env)
 
 	documents := bytes.Split(file(t, distribution, "rbac.yaml"), []byte("\n---\n"))
 	require.Len(t, documents, 3)
@@ -112,6 +112,28 @@ func TestKubernetes(t *testing.T) {
 	assert.Equal(t, pod.ServiceAccountName, account.Name)
 	assert.Equal(t, rbac.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: role.Kind, Name: role.Name}, binding.RoleRef)
 	assert.Equal(t, []rbac.Subject{{Kind: account.Kind, Name: account.Name}}, binding.Subjects, "kustomization.yaml adds the namespace")
+}
+
+// checkNodeName checks that all data has the name of the node, and none that of the Collector's pod.
+func checkNodeName(t *testing.T, env []core.EnvVar) {
+	assert.True(t, slices.ContainsFunc(env, func(e core.EnvVar) bool {
+		return e.Name == "K8S_NODE_NAME" && e.ValueFrom.FieldRef.FieldPath == "spec.nodeName"
+	}))
+	assert.Contains(t, env, core.EnvVar{Name: "OTEL_RESOURCE_ATTRIBUTES", Value: "host.name=$(K8S_NODE_NAME),k8s.node.name=$(K8S_NODE_NAME)"})
+	type config struct {
+		Receivers struct {
+			UserEvents struct {
+				NodeName string `json:"node_name"`
+			} `json:"user_events"`
+		}
+		Processors struct {
+			Detection struct{ Detectors []string } `json:"resource_detection"`
+		}
+	}
+	var c config
+	require.NoError(t, yaml.Unmarshal(file(t, distribution, "config-kubernetes.yaml"), &c))
+	assert.Equal(t, "${env:K8S_NODE_NAME}", c.Receivers.UserEvents.NodeName)
+	assert.Equal(t, []string{"env"}, c.Processors.Detection.Detectors)
 }
 
 // hostPort returns the node's port at which the Collector receives OTLP.

@@ -98,7 +98,7 @@ func TestServiceNameLater(t *testing.T) {
 func TestServiceLooks(t *testing.T) {
 	const second = uint64(time.Second)
 	count := func(times func(yield func(uint64) bool)) (n int) {
-		var l serviceLook
+		var l contextLook
 		for now := range times {
 			if l.due(now) {
 				n++
