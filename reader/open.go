@@ -49,7 +49,8 @@ type Options struct {
 	DetachAtExit bool
 	// Callchain adds the user's stack to events; of those in shared memory, the return addresses of up to 64 functions.
 	Callchain bool
-	// CgroupID adds the id of the writer's cgroup to events. The kernel needs CONFIG_CGROUP_PERF.
+	// CgroupID adds the id of the writer's cgroup to the kernel's events, and Event.Process has the cgroup of the moment of the record, also of
+	// processes that have ended before it was read. Without CONFIG_CGROUP_PERF the ids are 0.
 	CgroupID bool
 	// MaxEvents limits how many events of the kernel are attached at the same time, since each takes descriptors and time to
 	// detach, and how many in the shared memory of each program; 0 means as many as the limit of descriptors allows.
@@ -192,8 +193,15 @@ func (r *Reader) openKernel() (session, error) {
 		Tasks: r.o.Read == ReadStream || r.o.Read == ReadSnapshot, Overwrite: r.o.Read == ReadSnapshot,
 	}
 	s, err := perf.Open(r.dir, o)
+	if o.CgroupID && o.Tasks && errors.Is(err, errno.EINVAL) {
+		o.CgroupID = false
+		s, err = perf.Open(r.dir, o)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if o.CgroupID && o.Tasks {
+		r.processes.follow(newCgroups())
 	}
 	return perfSession{s}, nil
 }

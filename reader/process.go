@@ -63,6 +63,7 @@ const (
 type processes struct {
 	proc     string // the directory /proc
 	contexts *contexts
+	cgroups  *cgroups // nil without Options.CgroupID
 	known    map[int32]*task
 	exited   []int32 // in order of time
 	recent   *task   // of the last call of get; nil after a change
@@ -72,8 +73,10 @@ type processes struct {
 type task struct {
 	Process
 
-	parent int32 // 0 if unknown
-	looked bool  // /proc was read
+	parent int32  // 0 if unknown
+	looked bool   // /proc was asked
+	read   bool   // it had the process
+	cgroup uint64 // id of the one in which it wrote the last record; 0 if that is not known
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
 
@@ -151,6 +154,7 @@ func (p *processes) resolve(pid int32, depth int) *task {
 		t.Comm, t.Exe = parent.Comm, parent.Exe
 	}
 	t.setCgroup(parent.Process)
+	t.cgroup = 0
 	return t
 }
 
@@ -178,7 +182,7 @@ func (p *processes) read(t *task) bool {
 	if err != nil || t.PID == 0 {
 		return false
 	}
-	t.shared = nil
+	t.shared, t.read, t.cgroup = nil, true, 0
 	t.Comm = strings.TrimSuffix(string(comm), "\n")
 	// Reading the link needs permission to trace the process. Without it, Exe stays empty.
 	t.Exe, _ = sys.Executable(dir)
@@ -204,6 +208,10 @@ func (p *processes) hasThreads(pid int32) bool {
 
 // update applies a record of a task. Records come in order of time.
 func (p *processes) update(r *perf.Record) {
+	if r.Kind == perf.Cgroup {
+		p.made(r)
+		return
+	}
 	if r.PID == 0 {
 		return // it is in another PID namespace: all of these have the id 0
 	}
@@ -218,7 +226,7 @@ func (p *processes) update(r *perf.Record) {
 				t := p.task(r.PID)
 				t.Comm, t.Exe = parent.Comm, parent.Exe
 				t.setCgroup(parent.Process)
-				t.looked = parent.looked
+				t.looked = parent.looked // its own cgroup may be another one: a record says so
 			}
 		}
 	case perf.Comm, perf.Exec:
@@ -231,7 +239,7 @@ func (p *processes) update(r *perf.Record) {
 			p.contexts.release(t)
 			t.Exe, t.ServiceName, t.ResourceJSON = "", "", ""
 			t.context = contextLook{}
-			t.looked = false
+			t.looked, t.read, t.cgroup = false, false, 0
 		}
 	case perf.Exit:
 		if t := p.known[r.PID]; t != nil && r.TID == r.PID && !t.ended {

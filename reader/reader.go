@@ -157,6 +157,9 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	writer := s.task
 	if writer == nil {
 		writer = r.processes.get(rec.PID)
+		if rec.CgroupID != writer.cgroup && rec.CgroupID != 0 && r.processes.cgroups != nil {
+			r.processes.in(writer, rec.CgroupID)
+		}
 	}
 	process := writer.at(rec.Monotonic, r.processes.contexts)
 	o := &r.o.Decode

@@ -35,6 +35,9 @@ func (s *source) wrote(pid int32) {
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)
+	if rec.Kind == perf.Cgroup {
+		return
+	}
 	if rec.PID != rec.TID || !r.isWriter(rec.PID) {
 		return
 	}

@@ -14,7 +14,7 @@ type PerfAttr struct {
 	Lost       bool   // reading returns the lost samples (Linux 6.0 and later, else EINVAL)
 	Callchain  bool   // samples have the return addresses of the user's stack
 	CgroupID   bool   // samples have the id of the cgroup (CONFIG_CGROUP_PERF, else EINVAL)
-	Tasks      bool   // records of names, forks and exits of threads
+	Tasks      bool   // records of names, forks and exits of threads, and with CgroupID of new cgroups
 	Backward   bool   // from the end of the ring, for rings that are overwritten
 	Watermark  uint32 // bytes in a ring that wake its reader
 }

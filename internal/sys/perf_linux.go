@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// perfBitCgroup is attr.cgroup: records of new cgroups.
+const perfBitCgroup = 1 << 32
+
 // OpenPerf opens a disabled perf event on a CPU, of all processes, or of those in a cgroup if
 // cgroup is a descriptor of its directory and not -1.
 func OpenPerf(a PerfAttr, cpu, cgroup int) (fd int, err error) {
@@ -44,6 +47,10 @@ func OpenPerf(a PerfAttr, cpu, cgroup int) (fd int, err error) {
 	set(a.Lost, &attr.Read_format, unix.PERF_FORMAT_LOST)
 	set(a.Backward, &attr.Bits, unix.PerfBitWriteBackward)
 	set(a.Tasks, &attr.Bits, unix.PerfBitComm|unix.PerfBitCommExec|unix.PerfBitTask)
+	if a.Tasks && a.CgroupID {
+		attr.Bits |= perfBitCgroup
+		attr.Sample_type |= unix.PERF_SAMPLE_CGROUP // which the kernel refuses where samples would not have it either
+	}
 	pid, flags := -1, unix.PERF_FLAG_FD_CLOEXEC
 	if cgroup >= 0 {
 		pid, flags = cgroup, flags|unix.PERF_FLAG_PID_CGROUP

@@ -29,12 +29,13 @@ type Options struct {
 	// Overwrite makes new records replace old ones, without waking a reader. Snapshot reads them; ReadInto returns an
 	// error. Rings have at least 64 KiB, of which Snapshot skips the oldest 16 KiB: a writer may be active there.
 	Overwrite bool
-	// Tasks delivers records of the kinds Comm, Fork and Exit besides the samples, for all threads of the machine or of
-	// Cgroup.
+	// Tasks delivers records of the kinds Comm, Exec, Fork and Exit besides the samples, for all threads of the machine or of
+	// Cgroup; with CgroupID also those of the kind Cgroup.
 	Tasks bool
 	// Callchain adds the return addresses of the user's stack to samples, which costs the traced program more.
 	Callchain bool
-	// CgroupID adds the id of the writer's cgroup to samples. The kernel needs CONFIG_CGROUP_PERF.
+	// CgroupID adds the id of the writer's cgroup to samples. The kernel needs CONFIG_CGROUP_PERF: without it Attach returns an error
+	// that wraps EINVAL, and with Tasks so does Open.
 	CgroupID bool
 	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel then records only processes
 	// in and below it.

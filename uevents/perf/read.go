@@ -93,7 +93,7 @@ func (s *Session) accept(record raw, r *Record) bool {
 			s.malformed++
 			return false
 		}
-	case typeComm, typeFork, typeExit:
+	case typeComm, typeFork, typeExit, typeCgroup:
 	default:
 		return false // a count of lost records, which Stats has exactly, or a kind that was not requested
 	}

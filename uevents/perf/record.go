@@ -16,6 +16,7 @@ const (
 	Exec                   // the same because of an exec
 	Fork                   // a process (PID is not ParentPID) or a thread started
 	Exit                   // a thread ended, or the process if TID is PID
+	Cgroup                 // a cgroup was made, whose id and path are Record.CgroupID and CgroupPath
 )
 
 // String returns the name of the kind.
@@ -26,7 +27,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-var kindNames = [...]string{Sample: "sample", Comm: "comm", Exec: "exec", Fork: "fork", Exit: "exit"}
+var kindNames = [...]string{Sample: "sample", Comm: "comm", Exec: "exec", Fork: "fork", Exit: "exit", Cgroup: "cgroup"}
 
 // Record is a record that a session read. ReadInto sets all fields. Slices refer to buffers of the session, and are
 // valid until the next call of ReadInto or Snapshot: copy them to keep them.
@@ -42,8 +43,11 @@ type Record struct {
 	Comm                 []byte
 	// Source is the event of a Sample; nil in other kinds.
 	Source *Source
-	// CgroupID is the writer's cgroup: the inode number of its directory. It is 0 without Options.CgroupID.
+	// CgroupID is the writer's cgroup: the inode number of its directory. If that has no controllers, since its parents enable none in
+	// cgroup.subtree_control, it is the nearest one above that has some. It is 0 without Options.CgroupID.
 	CgroupID uint64
+	// CgroupPath is the path of a new cgroup from the root of its hierarchy, in records of the kind Cgroup.
+	CgroupPath []byte
 	// Callchain has the return addresses of the user's stack, innermost first. It is empty without Options.Callchain.
 	Callchain []uint64
 	// Raw is the record of the tracepoint, common fields included: offsets in [tracepoint.Format] and of __data_loc
@@ -69,6 +73,7 @@ const (
 	typeExit   = 4
 	typeFork   = 7
 	typeSample = 9
+	typeCgroup = 19
 
 	miscCommExec = 1 << 13
 )
@@ -119,7 +124,7 @@ func (b raw) decode(o *Options, r *Record) bool {
 	// Not as a composite literal, which would be made elsewhere and copied.
 	r.PID, r.TID, r.ParentPID, r.ParentTID = int32(order.Uint32(who)), int32(order.Uint32(who[4:])), 0, 0
 	r.Monotonic, r.CgroupID = order.Uint64(who[8:]), 0
-	r.Kind, r.Comm, r.Source, r.Callchain, r.Raw = 0, nil, nil, r.Callchain[:0], nil
+	r.Kind, r.Comm, r.CgroupPath, r.Source, r.Callchain, r.Raw = 0, nil, nil, nil, r.Callchain[:0], nil
 	body := b[headerSize:]
 	switch b.kind() {
 	case typeSample:
@@ -146,6 +151,13 @@ func (b raw) decode(o *Options, r *Record) bool {
 		}
 		word := func(i int) int32 { return int32(order.Uint32(body[4*i:])) }
 		r.PID, r.ParentPID, r.TID, r.ParentTID = word(0), word(1), word(2), word(3)
+	case typeCgroup: // u64 id; char path[]
+		body = body[:len(body)-trailerSize]
+		if len(body) < 8 {
+			return false
+		}
+		r.Kind, r.CgroupID = Cgroup, order.Uint64(body)
+		r.CgroupPath, _, _ = bytes.Cut(body[8:], []byte{0})
 	default:
 		return false
 	}

@@ -156,13 +156,16 @@ func TestDecode(t *testing.T) {
 		{"exit", all, otherBytes(typeExit, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *Record) {
 			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = Exit, 5, 6, 7, 8
 		})},
+		{"cgroup", all, otherBytes(typeCgroup, 0, 9, 77, append(order.AppendUint64(nil, 4242), "/a/b\x00\x00\x00\x00"...)), with(func(r *Record) {
+			r.Kind, r.CgroupID, r.CgroupPath = Cgroup, 4242, []byte("/a/b")
+		})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := raw(c.b)
 			require.True(t, b.valid())
 			assert.Equal(t, uint64(9), b.id())
 			assert.Equal(t, uint64(77), b.time())
-			got := Record{Source: &Source{}, CgroupID: 1, ParentPID: 1, Comm: []byte("old")}
+			got := Record{Source: &Source{}, CgroupID: 1, ParentPID: 1, Comm: []byte("old"), CgroupPath: []byte("old")}
 			require.True(t, b.decode(c.o, &got))
 			if len(got.Callchain) == 0 {
 				got.Callchain = nil
@@ -186,6 +189,7 @@ func TestDecode(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"unknown type":    otherBytes(77, 0, 9, 77, nil),
 		"comm without id": otherBytes(typeComm, 0, 9, 77, nil),
+		"short cgroup":    otherBytes(typeCgroup, 0, 9, 77, nil),
 		"short fork":      otherBytes(typeFork, 0, 9, 77, words(1, 2)),
 		"long raw":        record(typeSample, 0, slices.Concat(start, words(1000, 0))),
 		"raw of 4 GiB":    record(typeSample, 0, slices.Concat(start, words(^uint32(0), 0))),

@@ -140,7 +140,7 @@ func (s *Session) openTasks(r *cpuRing) (err error) {
 		r.tasks = nil
 		s.free++
 	}
-	tasks, openErr := s.openEvent(sys.PerfAttr{Tasks: true, Backward: s.o.Overwrite}, r.queue.cpu)
+	tasks, openErr := s.openEvent(sys.PerfAttr{Tasks: true, CgroupID: s.o.CgroupID, Backward: s.o.Overwrite}, r.queue.cpu)
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}

@@ -49,7 +49,7 @@ func (t *SourceStats) add(u SourceStats) {
 type Stats struct {
 	Sources  []SourceStats // attached or incompletely read events, in the order of Attach
 	Detached SourceStats   // sum of all others that recorded
-	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Fork and Exit that were read and lost.
+	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Exec, Fork, Exit and Cgroup that were read and lost.
 	TaskRecords, LostTaskRecords uint64
 	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug

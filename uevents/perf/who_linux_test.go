@@ -75,9 +75,8 @@ func TestTasks(t *testing.T) {
 	}, "no records of tasks are lost")
 }
 
-// TestCgroup: the kernel records only processes of the cgroup.
-func TestCgroup(t *testing.T) {
-	fs := kerneltest.Require(t)
+// mountCgroups returns the root of the cgroups.
+func mountCgroups(t *testing.T) string {
 	root := t.TempDir()
 	require.NoError(t, syscall.Mount("cgroup2", root, "cgroup2", 0, ""))
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(root, 0)) })
@@ -85,6 +84,13 @@ func TestCgroup(t *testing.T) {
 	control := filepath.Join(root, "cgroup.subtree_control")
 	require.NoError(t, os.WriteFile(control, []byte("+memory"), 0))
 	t.Cleanup(func() { assert.NoError(t, os.WriteFile(control, []byte("-memory"), 0)) })
+	return root
+}
+
+// TestCgroup: the kernel records only processes of the cgroup.
+func TestCgroup(t *testing.T) {
+	fs := kerneltest.Require(t)
+	root := mountCgroups(t)
 	group := filepath.Join(root, "perf-test")
 	require.NoError(t, os.Mkdir(group, 0o755))
 	t.Cleanup(func() { assert.NoError(t, os.Remove(group)) })
@@ -120,11 +126,41 @@ func TestCgroup(t *testing.T) {
 	assert.Equal(t, uint64(3), statsOf(t, allSrc).Matched)
 }
 
+// TestCgroupRecords: the kernel says which cgroups are made, in order with the samples of processes that are in them for a moment.
+func TestCgroupRecords(t *testing.T) {
+	fs := kerneltest.Require(t)
+	root := mountCgroups(t)
+	join := func(dir string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0))
+	}
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{Tasks: true, CgroupID: true})
+	attach(t, s, ev, nil)
+	inner := filepath.Join(root, "perf-a", "inner")
+	require.NoError(t, os.MkdirAll(inner, 0o755))
+	join(inner)
+	write(t, ev, 1, 0)
+	join(root)
+	require.NoError(t, os.Remove(inner))
+	require.NoError(t, os.Remove(filepath.Dir(inner)))
+	require.NoError(t, s.Flush())
+	paths := map[uint64]string{}
+	for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+		switch r.Kind {
+		case perf.Cgroup:
+			paths[r.CgroupID] = string(r.CgroupPath)
+		case perf.Sample:
+			assert.Equal(t, "/perf-a/inner", paths[r.CgroupID])
+		}
+	}
+	assert.Len(t, paths, 2)
+}
+
 // TestKind: kinds have names.
 func TestKind(t *testing.T) {
 	var b bytes.Buffer
-	for k := range perf.Exit + 2 {
+	for k := range perf.Cgroup + 2 {
 		b.WriteString(k.String() + " ")
 	}
-	assert.Equal(t, "unknown sample comm exec fork exit unknown ", b.String())
+	assert.Equal(t, "unknown sample comm exec fork exit cgroup unknown ", b.String())
 }

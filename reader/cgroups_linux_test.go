@@ -1,0 +1,125 @@
+package reader
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/uevents/perf"
+)
+
+// withCgroups returns processes with a directory of cgroups, and a function that makes one and returns its id.
+func withCgroups(t *testing.T) (*processes, fakeProc, func(path string) uint64) {
+	proc, root := fakeProc{t, t.TempDir()}, t.TempDir()
+	p := newProcesses(proc.dir)
+	p.follow(&cgroups{root: root, new: map[uint64]string{}})
+	p.cgroups.walkAt = time.Time{}
+	return p, proc, func(path string) uint64 {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, path), 0o700))
+		return sys.Inode(filepath.Join(root, path))
+	}
+}
+
+// writes is a record of a process in a cgroup.
+func (p *processes) writes(pid int32, cgroup uint64) Process {
+	task := p.get(pid)
+	p.in(task, cgroup)
+	return *task.at(0, p.contexts)
+}
+
+// TestCgroupOfRecord: a process is in the cgroup in which it wrote, and not in that of its parent, also if it has ended before its record is
+// read, and its cgroup is gone.
+func TestCgroupOfRecord(t *testing.T) {
+	p, proc, makeCgroup := withCgroups(t)
+	proc.add(100, "runtime", "/usr/bin/runtime", "/system.slice/runtime.service")
+	before := makeCgroup(inPod(id1))
+	assert.Equal(t, "runtime.service", p.at(100, 0).Unit)
+	p.update(fork(100, 101))
+	p.update(fork(100, 102))
+	p.update(fork(100, 103))
+	assert.Equal(t, podProcess(101, "runtime", "/usr/bin/runtime", id1), p.writes(101, before), "one that exists")
+
+	p.update(&perf.Record{Kind: perf.Cgroup, CgroupID: 1 << 40, CgroupPath: []byte(inPod(id2))})
+	p.update(exec(102, "short"))
+	assert.Equal(t, podProcess(102, "short", "", id2), p.writes(102, 1<<40), "one that was made and removed")
+
+	unknown := p.writes(103, 1<<41)
+	assert.Empty(t, unknown.Cgroup+unknown.ContainerID+unknown.Unit, "no cgroup is better than that of another process")
+
+	// One that runs, and has moved since /proc was read.
+	proc.add(200, "moves", "/moves", "/system.slice/runtime.service")
+	assert.Equal(t, "/system.slice/runtime.service", p.at(200, 0).Cgroup)
+	assert.Equal(t, id1, p.writes(200, before).ContainerID)
+	p.update(exec(200, "moves"))
+	assert.Equal(t, "/system.slice/runtime.service", p.at(200, 0).Cgroup, "/proc is read again")
+	assert.Equal(t, id1, p.writes(200, before).ContainerID)
+
+	// A process of another PID namespace.
+	assert.Equal(t, id1, p.writes(0, before).ContainerID)
+}
+
+// TestCgroupAbove: perf names a cgroup above that of the process if it has no controllers. A reader in a cgroup namespace sees other paths.
+func TestCgroupAbove(t *testing.T) {
+	for _, c := range []struct {
+		proc, kernel string
+		want         bool
+	}{
+		{inPod(id1), inPod(id1), true},
+		{inPod(id1) + "/app", inPod(id1), true},
+		{inPod(id1), "/kubepods.slice", true},
+		{inPod(id1), "/", true},
+		{"/a", "/ab", false},
+		{"/ab", "/a", false},
+		{inPod(id1), inPod(id2), false},
+		{"/../crio-" + id1 + ".scope", inPod(id1), true},
+		{"/../crio-" + id1 + ".scope", inPod(id2), false},
+		{"/../crio-" + id1 + ".scope", "/kubepods.slice", true},
+		{"/", inPod(id1), false},
+		{"", inPod(id1), false},
+	} {
+		assert.Equal(t, c.want, mayBeInside(&Process{Cgroup: c.proc}, c.kernel), c)
+	}
+}
+
+// TestCgroupsLimit: programs that make cgroups take a limited memory, and those in use stay known.
+func TestCgroupsLimit(t *testing.T) {
+	c := &cgroups{new: map[uint64]string{}}
+	c.add(1, "/used")
+	for i := range uint64(3 * maxCgroups) {
+		c.add(2+i, fmt.Sprintf("/made/%d", i))
+		require.LessOrEqual(t, len(c.new)+len(c.old), 2*maxCgroups)
+		if i%1000 == 0 {
+			require.Equal(t, "/used", c.pathOf(1))
+		}
+	}
+	long := make([]byte, 4095)
+	for i := range uint64(3 * maxCgroupBytes / len(long)) {
+		c.add(1<<32+i, string(long))
+	}
+	bytes := 0
+	for _, m := range []map[uint64]string{c.new, c.old} {
+		for _, path := range m {
+			bytes += len(path)
+		}
+	}
+	assert.LessOrEqual(t, bytes, 2*maxCgroupBytes)
+	assert.Empty(t, c.pathOf(1))
+}
+
+// TestCgroupsWalk: unknown ids do not make the reader look through the directories all the time.
+func TestCgroupsWalk(t *testing.T) {
+	p, _, makeCgroup := withCgroups(t)
+	assert.Empty(t, p.cgroups.pathOf(1<<50))
+	late := makeCgroup("/late")
+	assert.Empty(t, p.cgroups.pathOf(late))
+	assert.False(t, p.cgroups.walk(p.cgroups.walkAt.Add(-1)))
+	p.cgroups.walkAt = time.Time{}
+	assert.Equal(t, "/late", p.cgroups.pathOf(late))
+	assert.Equal(t, "/", p.cgroups.pathOf(sys.Inode(p.cgroups.root)))
+}
