@@ -77,7 +77,7 @@ func (r *Reader) attachAll() error {
 		if isUserEvents(e.System()) && !r.o.NoFollow {
 			continue // Follow attaches to it
 		}
-		if o := r.match(e); o != nil {
+		if o := r.match(e); o != nil && !o.Later {
 			src, err := r.session.Attach(e.String(), o)
 			r.report(e, src, err)
 		}
@@ -233,42 +233,13 @@ func (r *Reader) noteNever(event string) {
 // maxKinds is how many declarations are remembered, at 12 KB for those with the most fields.
 const maxKinds = 4096
 
-// checkLimits returns an error if so many events cannot be attached. It is called before the first one is.
-func (r *Reader) checkLimits(events int) error {
-	if r.o.MaxEvents > 0 && events > r.o.MaxEvents {
-		return fmt.Errorf("%d events match, and at most %d are allowed: %w", events, r.o.MaxEvents, ErrTooManyEvents)
-	}
-	st, err := r.session.Stats()
-	if err != nil {
-		return err
-	}
-	rings := 0
-	if r.o.Read != ReadCounts && st.Rings == 0 {
-		rings = st.CPUs
-	}
-	need := events*st.CPUs + rings
-	r.errorRings = need+st.CPUs <= st.Descriptors && r.o.Read == ReadStream
-	if need > st.Descriptors {
-		return fmt.Errorf("%d events on %d CPUs need %d descriptors, and %d are left; select fewer events or raise RLIMIT_NOFILE (ulimit -n): %w",
-			events, st.CPUs, need, st.Descriptors, errno.EMFILE)
-	}
-	return nil
-}
-
-// ErrTooManyEvents reports events beyond Options.MaxEvents. Errors of [Open] and of notices wrap it.
-var ErrTooManyEvents = errors.New("too many events")
-
-// tooMany is the notice of an event beyond the limit. The text also holds for several names.
-func tooMany(limit int, of, event string) Notice {
-	return Notice{
-		Kind: NoticeFailed, Event: event, Err: fmt.Errorf("%w: %d %sare attached already, without %s", ErrTooManyEvents, limit, of, event),
-	}
-}
-
 // match returns the options for attaching to an event, or nil to skip it. Goroutines of the session call it, too.
 func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	if !r.selection.wants(e.System(), e.Name()) {
 		return nil
+	}
+	if r.isLeftOut(e.String()) {
+		return &perf.AttachOptions{Later: true}
 	}
 	// If the kernel is removing the event, attaching fails, and the session looks at the event again.
 	plan, err := r.plan(e)
@@ -285,9 +256,8 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	if r.attached[e.String()] {
 		return nil
 	}
-	if r.o.MaxEvents > 0 && len(r.attached) >= r.o.MaxEvents {
-		r.notifyLocked(tooMany(r.o.MaxEvents, "", e.String()))
-		return nil
+	if !r.hasRoom() {
+		return r.leaveOut(e.String())
 	}
 	r.attached[e.String()] = true
 	o := &perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts}
@@ -314,6 +284,7 @@ func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	gap = max(gap, r.leftOutFor(e.String()))
 	if err != nil {
 		delete(r.attached, e.String())
 		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) || errors.Is(err, os.ErrClosed) {

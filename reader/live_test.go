@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -239,6 +240,76 @@ func TestReaderLimits(t *testing.T) {
 		assert.ErrorIs(t, n.Err, ErrTooManyEvents)
 		assert.Equal(t, NoticeFailed, n.Kind)
 	}
+}
+
+// TestReaderPartial: as many events are attached as the limits allow. The others are named once, and attached when there is room.
+func TestReaderPartial(t *testing.T) {
+	for _, c := range []struct {
+		o           Options
+		descriptors int
+		text        string
+	}{
+		{Options{MaxEvents: 3}, 1000, "too many events: 3 are attached already, without user_events:myapp_"},
+		{Options{}, 8, "RLIMIT_NOFILE"},
+		{Options{MaxEvents: 4}, 8, "RLIMIT_NOFILE"},
+	} {
+		m := newMachine(t)
+		m.logger(m.program(), "myapp")
+		m.stats.Descriptors = c.descriptors
+		c.o.Partial, c.o.DetachAtExit = true, true
+		r := m.mustOpen(c.o)
+		m.read(r)
+		require.Len(t, m.attached(), 3)
+		require.Len(t, m.notices, 2)
+		for _, n := range m.notices {
+			assert.Equal(t, NoticeFailed, n.Kind)
+			assert.NotContains(t, m.attached(), strings.TrimPrefix(n.Event, "user_events:"))
+			require.ErrorIs(t, n.Err, ErrTooManyEvents)
+			assert.ErrorContains(t, n.Err, c.text)
+		}
+		later := m.notices[0].Event
+		m.look()
+		m.read(r)
+		require.Len(t, m.notices, 2, "they are named once")
+
+		r.mu.Lock()
+		for name := range r.attached { // one is detached
+			delete(r.attached, name)
+			break
+		}
+		r.mu.Unlock()
+		m.notices = nil
+		m.look()
+		m.read(r)
+		require.Len(t, m.notices, 1)
+		assert.Equal(t, NoticeAttached, m.notices[0].Kind)
+		assert.Equal(t, later, m.notices[0].Event)
+		assert.Positive(t, m.notices[0].Gap)
+	}
+
+	m := newMachine(t)
+	m.logger(m.program(), "myapp")
+	m.stats.Descriptors = 1
+	_, err := m.open(Options{Partial: true})
+	assert.ErrorIs(t, err, errno.EMFILE, "none fits")
+}
+
+// TestLeftOutLimit: names of events that are gone make room for others.
+func TestLeftOutLimit(t *testing.T) {
+	r := &Reader{o: Options{Partial: true}, most: 1, attached: map[string]bool{"a": true}}
+	for i := range maxKinds {
+		require.NotNil(t, r.leaveOut(strconv.Itoa(i)))
+	}
+	require.Nil(t, r.leaveOut("more"))
+	assert.True(t, r.isLeftOut("0"))
+	for name, l := range r.leftOut {
+		if name != "0" {
+			l.asked = l.asked.Add(-2 * forgetLeftOut)
+			r.leftOut[name] = l
+		}
+	}
+	require.NotNil(t, r.leaveOut("more"))
+	assert.Len(t, r.leftOut, 2)
 }
 
 // TestReaderRings: errors have rings of their own, unless there are no descriptors for these, or no rings that fill up.

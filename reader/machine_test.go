@@ -236,7 +236,9 @@ func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report 
 				continue
 			}
 			event := dir.Event(name)
-			if o := match(event); o != nil {
+			if o := match(event); o != nil && o.Later {
+				delete(now, name)
+			} else if o != nil {
 				src, err := m.Attach(name, o)
 				report(event, src, err)
 			}

@@ -55,6 +55,9 @@ type Options struct {
 	// MaxEvents limits how many events of the kernel are attached at the same time, since each takes descriptors and time to
 	// detach, and how many in the shared memory of each program; 0 means as many as the limit of descriptors allows.
 	MaxEvents int
+	// Partial attaches to as many events of the kernel as MaxEvents and seven eighths of the descriptors allow, and reports the others as
+	// NoticeFailed, where Open otherwise fails. They are attached later, when others are detached.
+	Partial bool
 	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
 	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and
 	// EventHeader events of the levels error and critical, have rings of their own, where there is the memory for them: a
@@ -140,7 +143,7 @@ const (
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
 // It wraps EINVAL if Options.Events is empty or an option is invalid; [fs.ErrNotExist] if an event of another system does not exist; EMFILE if the events
-// need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached. If only some
+// need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached, unless Options.Partial is set. If only some
 // events cannot be attached, Open succeeds, and Options.Notify gets their errors. No event needs to exist yet unless
 // Options.NoFollow is set.
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {

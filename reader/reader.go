@@ -26,7 +26,10 @@ type Reader struct {
 
 	// Set before events are attached:
 	errorRings bool // errors have rings of their own
-	noTexts    bool // the kernel's filters compare numbers only
+	most       int  // events of the kernel that may be attached; 0 means any number
+	// fewDescriptors reports that most is what the limit of descriptors allows.
+	fewDescriptors bool
+	noTexts        bool // the kernel's filters compare numbers only
 
 	mu sync.Mutex
 	// Guarded by mu:
@@ -36,9 +39,10 @@ type Reader struct {
 	notices  []Notice        // not yet delivered by Next
 	opened   bool
 	closed   bool
-	deadline time.Time // set by the caller
-	tickAt   time.Time // when Next checks the counts again
-	resumeAt time.Time // when Next attaches to events again that have reached Options.Limit; zero if there are none
+	leftOut  map[string]leftOut // by name, events for which there was no room
+	deadline time.Time          // set by the caller
+	tickAt   time.Time          // when Next checks the counts again
+	resumeAt time.Time          // when Next attaches to events again that have reached Options.Limit; zero if there are none
 
 	noticed     atomic.Bool // there are notices
 	interrupted atomic.Bool // Next returns at once; changes hold mu

@@ -50,7 +50,7 @@ type DiscoveryConfig struct {
 	// version of the program can register it with other fields.
 	ReleaseOnExit bool `mapstructure:"release_on_exit"`
 	// MaxEvents limits how many events of the kernel are attached at the same time, and how many in the shared memory of each program;
-	// 0 means as many as the limit of descriptors allows.
+	// 0 means as many as the limit of descriptors allows. The log names the others.
 	MaxEvents int `mapstructure:"max_events"`
 }
 

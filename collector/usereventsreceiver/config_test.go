@@ -35,7 +35,7 @@ func TestConfigDefault(t *testing.T) {
 	o, err := cfg.readerOptions(nil)
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
-		DetachAtExit: true, CgroupID: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
+		DetachAtExit: true, CgroupID: true, Partial: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
 		Events: []string{"*"}, Transport: reader.TransportAny, Decode: undecoded,
 	}, o)
 }
@@ -60,7 +60,7 @@ func TestConfigAll(t *testing.T) {
 	o.Where = nil
 	assert.Equal(t, &reader.Options{
 		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
-		CgroupID: true, Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
+		CgroupID: true, Partial: true, Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
 

@@ -2,6 +2,7 @@ package usereventsreceiver
 
 import (
 	"context"
+	"errors"
 
 	"go.uber.org/zap"
 
@@ -29,7 +30,7 @@ func (s *session) notice(n reader.Notice) {
 		s.logger.Warn("records are lost, since a ring had no room", event, zap.Uint64("records", n.Count))
 		s.countLost(n.Event, n.Count)
 	case reader.NoticeFailed:
-		s.logger.Warn("an event is not collected", event, zap.Error(n.Err))
+		s.logFailed(n)
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
 	case reader.NoticeExited:
 		s.queue.end(n.PID)
@@ -42,6 +43,22 @@ func (s *session) notice(n reader.Notice) {
 	default:
 		s.logger.Debug(n.Kind.String(), event)
 	}
+}
+
+// maxNamed is how many events beyond the limits the log has by name. Programs make up names.
+const maxNamed = 100
+
+// logFailed says that an event is not collected.
+func (s *session) logFailed(n reader.Notice) {
+	if errors.Is(n.Err, reader.ErrTooManyEvents) {
+		if s.leftOut++; s.leftOut > maxNamed {
+			return
+		}
+		if s.leftOut == maxNamed {
+			defer s.logger.Warn("further events beyond the limits are counted as failed attachments, and not named")
+		}
+	}
+	s.logger.Warn("an event is not collected", zap.String("event", n.Event), zap.Error(n.Err))
 }
 
 func (s *session) countLost(event string, n uint64) {

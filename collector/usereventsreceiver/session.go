@@ -26,6 +26,7 @@ type session struct {
 	forget    func()
 	lost      lostCounts
 	kernel    kernelState // used by collect only
+	leftOut   int         // events beyond the limits; used by notice only
 
 	stopping  chan struct{} // closed by Shutdown
 	delivered chan struct{} // closed when all is delivered

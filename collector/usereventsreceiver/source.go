@@ -50,7 +50,7 @@ func (c *Config) readerOptions(notify func(reader.Notice)) (*reader.Options, err
 	}
 	return &reader.Options{
 		Events: events, Excludes: c.Exclude, Where: where, Cgroup: c.Cgroup, Transport: transports[c.Transport],
-		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
+		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
 	}, err

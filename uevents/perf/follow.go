@@ -143,10 +143,20 @@ func (s *Session) find(name string, since time.Time) *followed {
 	return nil
 }
 
+// askAgain makes the next poll look at an event as if it were new.
+func (f *follower) askAgain(e *tracefs.Event) {
+	delete(f.known, e.Name())
+	f.status = nil
+}
+
 func (s *Session) attachTo(f *follower, added []*followed) {
 	for _, k := range added {
 		o := f.match(k.event)
 		if o == nil {
+			continue
+		}
+		if o.Later {
+			f.askAgain(k.event)
 			continue
 		}
 		src, err := s.Attach(k.event.String(), o)
@@ -154,8 +164,7 @@ func (s *Session) attachTo(f *follower, added []*followed) {
 		case errors.Is(err, errClosed), errors.Is(err, errStopped):
 			return
 		case errors.Is(err, fs.ErrNotExist): // as in poll
-			delete(f.known, k.event.Name())
-			f.status = nil
+			f.askAgain(k.event)
 		case err == nil && !k.since.IsZero():
 			s.mu.Lock()
 			src.gap = time.Since(k.since)

@@ -85,6 +85,8 @@ type AttachOptions struct {
 	Ring string
 	// CountOnly counts the event without recording it.
 	CountOnly bool
+	// Later makes Follow not attach to the event now, and ask again at the next poll. Attach ignores it.
+	Later bool
 }
 
 // checkFilter rejects a filter that the kernel would parse as several, or as none.

@@ -444,6 +444,25 @@ func TestFollowStatus(t *testing.T) {
 	assert.Empty(t, look("a", "b.0"))
 }
 
+// TestFollowLater: an event that is not wanted yet is asked for at each poll.
+func TestFollowLater(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "a")
+	fs.status("a")
+	later, asked, attached := true, 0, 0
+	require.NoError(t, s.Follow(func(*tracefs.Event) *AttachOptions {
+		asked++
+		return &AttachOptions{CountOnly: true, Later: later}
+	}, func(*tracefs.Event, *Source, error) { attached++ }))
+	s.Look()
+	assert.Equal(t, []int{2, 0}, []int{asked, attached})
+	later = false
+	s.Look()
+	s.Look()
+	assert.Equal(t, []int{3, 1}, []int{asked, attached})
+}
+
 // TestFollowRemoved: an event that is gone before it is attached is reported once, and attached when it is back.
 func TestFollowRemoved(t *testing.T) {
 	k := newFakeKernel(0)
