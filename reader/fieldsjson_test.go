@@ -36,9 +36,10 @@ var keptAttributes = []struct {
 	{9, `{"a":1,"b":{"c":[0.5,"x"]}}`, true},
 	{9, ``, false},
 	{9, `{}`, false},
-	{9, `{"a":1`, false},                        // it becomes a field
-	{9, `{"a":"\n"}`, false},                    // it has an escape
-	{9, `{"a":1.0}`, false},                     // it is written as 1
+	{9, `{"a":1`, false},     // it becomes a field
+	{9, `{"a":"\n"}`, false}, // it has an escape
+	{9, `{"a":1.0}`, true},
+	{9, `{"a":1.00}`, false},                    // it is written as 1.0
 	{9, `{"a":1,"a":2}`, false},                 // the last one counts
 	{9, `{"otel.scope.name":"s","a":1}`, false}, // it has another meaning
 	{9, `{"not.otel.scope.name":1}`, false},     // could have

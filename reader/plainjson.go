@@ -173,7 +173,7 @@ func plainText(s string, i int) int {
 }
 
 // plainNumber skips a number of at most 15 digits. No two of them have the same float, so a fraction that does not end in a
-// zero is the shortest form of its own. Numbers below 1e-6 have another form.
+// zero, or is one, is the shortest form of its own. Numbers below 1e-6 have another form.
 func plainNumber(s string, i int) int {
 	negative := s[i] == '-'
 	if negative {
@@ -197,7 +197,7 @@ func plainNumber(s string, i int) int {
 	for i < len(s) && s[i]-'0' < 10 {
 		i++
 	}
-	if c := s[i-1]; c == '.' || c == '0' || i-first > maxPlainDigits+len(".") {
+	if c := s[i-1]; c == '.' || c == '0' && i-first != whole+len(".0") || i-first > maxPlainDigits+len(".") {
 		return 0
 	}
 	const tooSmall = "0.000000"

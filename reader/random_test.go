@@ -179,8 +179,7 @@ func otelValue(v reader.Value) attribute.Value {
 	}
 }
 
-// asJSON returns a value as JSON preserves it: without bytes and infinities, and without a difference between 1 and
-// 1.0.
+// asJSON returns a value as JSON preserves it: without bytes and infinities.
 func asJSON(v reader.Value) reader.Value {
 	switch v.Type() {
 	case reader.TypeBytes:
@@ -193,8 +192,6 @@ func asJSON(v reader.Value) reader.Value {
 			return reader.StringValue("Infinity")
 		case math.IsInf(f, -1):
 			return reader.StringValue("-Infinity")
-		case f == math.Trunc(f) && math.Abs(f) < 1<<63 && !math.Signbit(f):
-			return reader.Int64Value(int64(f))
 		}
 	case reader.TypeList:
 		var list []reader.Field

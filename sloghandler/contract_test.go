@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -254,6 +255,9 @@ func TestSiblings(t *testing.T) {
 	})
 }
 
+// wholeFloats are floats that JSONHandler writes without a fraction.
+var wholeFloats = regexp.MustCompile(`(\d)\.0\b`)
+
 // TestLikeJSONHandler logs random records through slog's own handler and ours, which have
 // to agree about attributes. No group loses all its members: slog's handler then forgets to close
 // it for ReplaceAttr.
@@ -298,7 +302,7 @@ func TestLikeJSONHandler(t *testing.T) {
 					}
 					log.Info("m", randomArgs(random, 3)...)
 				}
-				assert.Equal(t, strings.TrimSpace(out.String()), field(t, one(t, tr), "attributes"), "seed %d", seed)
+				assert.Equal(t, strings.TrimSpace(out.String()), wholeFloats.ReplaceAllString(field(t, one(t, tr), "attributes"), "$1"), "seed %d", seed)
 			}
 		})
 	}

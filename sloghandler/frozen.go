@@ -64,7 +64,7 @@ func plainValue(raw []byte) slog.Value {
 		if u, err := strconv.ParseUint(token, 10, 64); err == nil {
 			return slog.Uint64Value(u)
 		}
-		if f, err := strconv.ParseFloat(token, 64); err == nil && string(attrjson.AppendFloat(nil, f)) == token {
+		if f, err := strconv.ParseFloat(token, 64); err == nil && (string(attrjson.AppendFloat(nil, f)) == token || string(text.AppendFloat(nil, f, 64)) == token) {
 			return slog.Float64Value(f)
 		}
 	}

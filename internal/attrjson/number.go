@@ -27,15 +27,20 @@ func appendNumber(dst []byte, v uint64, negative bool) []byte {
 	return room[:n-len(`,`)]
 }
 
-// AppendFloat appends f as a JSON number, in the form of [text.AppendFloat]. NaN and the infinities have no JSON
-// number: they become the strings "NaN", "Infinity" and "-Infinity".
+// AppendFloat appends f as a JSON number, in the form of [text.AppendFloat], with .0 behind whole numbers: a reader tells a float from an
+// integer, whatever the value. NaN and the infinities have no JSON number: they become the strings "NaN", "Infinity" and "-Infinity".
 func AppendFloat(dst []byte, f float64) []byte { return appendFloat(dst, f, 64) }
 
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(text.AppendFloat(append(dst, '"'), f, bits), '"')
 	}
-	return text.AppendFloat(dst, f, bits)
+	from := len(dst)
+	dst = text.AppendFloat(dst, f, bits)
+	if f == math.Trunc(f) && !slices.Contains(dst[from:], 'e') {
+		dst = append(dst, ".0"...)
+	}
+	return dst
 }
 
 // AppendTime appends t in quotes, in the format [time.RFC3339Nano]. A year

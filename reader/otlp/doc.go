@@ -101,11 +101,11 @@
 //   - The resource has service.name and the attributes that the adapter was told to write (WithResourceAttributes), for
 //     metrics service.name alone; those of the process context, if the program publishes one; no schema URL; and the
 //     attributes of the process. Log records and spans have the attributes above.
-//   - In typed events, bytes are base64 texts, whole floating-point numbers integers, NaN and the infinities texts, and the
+//   - In typed events, bytes are base64 texts, NaN and the infinities texts, and the
 //     body of a log record is a text, or null if it is empty.
 //   - In the Common Schema, attributes of the resource are in the record, but for the service's name and instance; a
 //     log record has one time, its own or else the observed one; and values in a list of several types are as in typed
-//     events.
+//     events, with whole floating-point numbers as integers.
 //   - The fields of a declared log record have the names and types of their declaration.
 //   - Links do not tell whether the linked span is in another program. They have its trace state, which the SDK omits.
 //   - Integers up to 2^53 are floating-point numbers in data points. Metrics have no description.

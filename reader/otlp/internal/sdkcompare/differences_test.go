@@ -10,23 +10,27 @@ import (
 // The functions in this file apply the differences that the package comment of otlp documents to what the SDK's exporter
 // sends.
 
-// asTyped applies the types that the JSON of typed events keeps: bytes are base64 texts, whole numbers are integers, and
-// NaN and the infinities are texts.
+// asTyped applies the types that the JSON of typed events keeps: bytes are base64 texts, and NaN and the infinities are
+// texts.
 func asTyped(v any) {
 	walk(v, func(o map[string]any) {
 		if s, ok := o["bytesValue"]; ok {
 			delete(o, "bytesValue")
 			o["stringValue"] = s
 		}
-		switch n := o["doubleValue"].(type) {
-		case string: // NaN or an infinity
+		if n, ok := o["doubleValue"].(string); ok { // NaN or an infinity
 			delete(o, "doubleValue")
 			o["stringValue"] = n
-		case float64:
-			if n == math.Trunc(n) && math.Abs(n) < 1e15 {
-				delete(o, "doubleValue")
-				o["intValue"] = strconv.FormatInt(int64(n), 10)
-			}
+		}
+	})
+}
+
+// asText applies the types that OpenTelemetry's text of a list keeps, in which whole numbers have no fraction.
+func asText(v any) {
+	walk(v, func(o map[string]any) {
+		if n, ok := o["doubleValue"].(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1e15 {
+			delete(o, "doubleValue")
+			o["intValue"] = strconv.FormatInt(int64(n), 10)
 		}
 	})
 }
@@ -47,6 +51,7 @@ func asSchema(v any) {
 		}
 		if len(kinds) > 1 || kinds["none"] || kinds["arrayValue"] || kinds["kvlistValue"] {
 			asTyped(array)
+			asText(array)
 		}
 	})
 }
