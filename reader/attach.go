@@ -203,16 +203,22 @@ func (r *Reader) namesIn(system string) (names []string, err error) {
 
 // plan returns where Options.Where is evaluated for an event that was selected by its name.
 func (r *Reader) plan(e *tracefs.Event) (ConditionPlan, error) {
-	if r.o.Where == nil && isUserEvents(e.System()) {
+	if r.o.Where == nil && r.o.Kinds == nil && isUserEvents(e.System()) {
 		return ConditionPlan{}, nil
 	}
 	f, err := e.Format()
-	if err != nil || r.o.Where == nil {
+	if err != nil || r.o.Where == nil && r.o.Kinds == nil {
 		return ConditionPlan{}, err
 	}
 	d, err := NewDecoder(e.System(), f)
 	if err != nil {
 		return ConditionPlan{}, fmt.Errorf("decoding event %s: %w", e, err)
+	}
+	if !r.o.wantsKind(d) {
+		return ConditionPlan{Never: true}, nil
+	}
+	if r.o.Where == nil {
+		return ConditionPlan{}, nil
 	}
 	plan := r.planFor(d)
 	if r.o.Read == ReadCounts && len(plan.Reader) > 0 {

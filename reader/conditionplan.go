@@ -212,6 +212,12 @@ func (p *planner) kind() (Kind, bool) {
 	}
 }
 
+// wantsKind reports whether the options select an event by the kind of its records.
+func (o *Options) wantsKind(d *Decoder) bool {
+	kind, ok := (&planner{d: d}).kind()
+	return o.Kinds == nil || !ok || slices.Contains(o.Kinds, kind)
+}
+
 // isPart reports whether a field is a part of the record, and no attribute.
 func (p *planner) isPart(field string) bool {
 	if p.d.layout == nil {

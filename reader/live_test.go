@@ -294,6 +294,23 @@ func TestReaderPartial(t *testing.T) {
 	assert.ErrorIs(t, err, errno.EMFILE, "none fits")
 }
 
+// TestReaderKinds: events of other kinds are not attached, and stay disabled.
+func TestReaderKinds(t *testing.T) {
+	for want, kinds := range map[int][]Kind{6: nil, 5: {KindLog}, 1: {KindOther, KindMetric}, 0: {KindSpan}} {
+		m := newMachine(t)
+		p := m.program()
+		m.logger(p, "myapp")
+		_, err := p.Register(tracepoint.MustParse("foreign u32 a"), nil)
+		require.NoError(t, err)
+		r := m.mustOpen(Options{Kinds: kinds})
+		assert.Len(t, m.attached(), want, kinds)
+		m.logger(p, "later")
+		m.look()
+		m.read(r)
+		assert.Equal(t, slices.Contains(m.attached(), "later_info"), kinds == nil || kinds[0] == KindLog)
+	}
+}
+
 // TestLeftOutLimit: names of events that are gone make room for others.
 func TestLeftOutLimit(t *testing.T) {
 	r := &Reader{o: Options{Partial: true}, most: 1, attached: map[string]bool{"a": true}}

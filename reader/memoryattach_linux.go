@@ -74,7 +74,10 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 		return k
 	}
 	var err error
-	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && m.r.o.Where != nil {
+	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && !m.r.o.wantsKind(k.decoder) {
+		k.decoder = nil
+		m.r.noteNever(k.name)
+	} else if err == nil && m.r.o.Where != nil {
 		switch plan := m.r.planFor(k.decoder); {
 		case plan.Never:
 			k.decoder = nil

@@ -40,6 +40,9 @@ type Options struct {
 	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
 	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
 	Where *Condition
+	// Kinds are the kinds of events to attach to, nil means all. Events whose records can be of several kinds, as those of EventHeader, are
+	// always attached.
+	Kinds []Kind
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new

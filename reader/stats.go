@@ -26,7 +26,7 @@ type Stats struct {
 	// Malformed counts invalid records in the rings. It is not 0 only if there is a bug.
 	Malformed uint64
 
-	Never int // events that Options.Events select, and that are not attached since none of their records can meet Options.Where
+	Never int // events that Options.Events select, and that are not attached since none of their records can meet Options.Where or are of Options.Kinds
 
 	CPUs  int // number of online CPUs
 	Rings int // one for each CPU, and a second one if events of errors are attached

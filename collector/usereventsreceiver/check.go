@@ -65,7 +65,7 @@ func (s *session) check(src source) (more bool, err error) {
 
 // tryKernel looks whether the kernel's events can be read, and returns why not, unless the kernel has none.
 func (s *session) tryKernel() (missing, err error) {
-	o, err := s.cfg.readerOptions(func(reader.Notice) {})
+	o, err := s.cfg.readerOptions(&s.outputs, func(reader.Notice) {})
 	if err != nil {
 		return nil, err
 	}

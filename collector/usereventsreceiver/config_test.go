@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -28,11 +29,34 @@ func load(t *testing.T, name string) *Config {
 	return cfg.(*Config)
 }
 
+// allSignals returns outputs with a pipeline of each signal.
+func allSignals() *outputs {
+	o := new(outputs)
+	o.logs.consume, o.traces.consume, o.metrics.consume = consumertest.NewNop().ConsumeLogs, consumertest.NewNop().ConsumeTraces, consumertest.NewNop().ConsumeMetrics
+	return o
+}
+
+// TestKinds: signals without a pipeline are not attached.
+func TestKinds(t *testing.T) {
+	cfg, out := defaultConfig(), allSignals()
+	assert.Nil(t, cfg.kinds(out))
+	out.traces.consume = nil
+	assert.Equal(t, []reader.Kind{reader.KindLog, reader.KindOther, reader.KindMetric}, cfg.kinds(out))
+	cfg.Spans.Starts = true
+	out.metrics.consume = nil
+	assert.Equal(t, []reader.Kind{reader.KindLog, reader.KindOther, reader.KindSpanStart}, cfg.kinds(out))
+	out = allSignals()
+	out.logs.consume = nil
+	assert.Equal(t, []reader.Kind{reader.KindSpan, reader.KindSpanEvent, reader.KindSpanLink, reader.KindMetric}, cfg.kinds(out))
+	cfg.Mapping = MappingRaw
+	assert.Nil(t, cfg.kinds(out))
+}
+
 func TestConfigDefault(t *testing.T) {
 	cfg := load(t, "user_events")
 	assert.Equal(t, defaultConfig(), cfg)
 	assert.NoError(t, confmap.Validate(cfg))
-	o, err := cfg.readerOptions(nil)
+	o, err := cfg.readerOptions(allSignals(), nil)
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
 		DetachAtExit: true, CgroupID: true, Partial: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
@@ -54,7 +78,7 @@ func TestConfigAll(t *testing.T) {
 		Retry:     RetryConfig{InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second},
 	}, cfg)
 	assert.NoError(t, confmap.Validate(cfg))
-	o, err := cfg.readerOptions(nil)
+	o, err := cfg.readerOptions(allSignals(), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "(level >= warn2 or not has(level)) and (status >= 500\n)", o.Where.String())
 	o.Where = nil

@@ -32,6 +32,9 @@ func (s *session) notice(n reader.Notice) {
 	case reader.NoticeFailed:
 		s.logFailed(n)
 		s.telemetry.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1, s.telemetry.with())
+	case reader.NoticeAttached:
+		s.logger.Debug(n.Kind.String(), event, zap.Duration("gap", n.Gap))
+		s.telemetry.ReceiverUserEventsUnattachedTime.Add(context.Background(), n.Gap.Seconds(), s.telemetry.with())
 	case reader.NoticeExited:
 		s.queue.end(n.PID)
 	case reader.NoticeTransport, reader.NoticeRefused: // check and checkRights say so, too

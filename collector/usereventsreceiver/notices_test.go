@@ -4,15 +4,33 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/reader"
 )
+
+// TestUnattachedTime: the time that is not collected before an event is attached is a metric.
+func TestUnattachedTime(t *testing.T) {
+	telemetry := componenttest.NewTelemetry()
+	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
+	s, err := newSession(metadatatest.NewSettings(telemetry), fast(), nil)
+	require.NoError(t, err)
+	s.notice(reader.Notice{Kind: reader.NoticeAttached, Event: "user_events:a", Gap: 250 * time.Millisecond})
+	s.notice(reader.Notice{Kind: reader.NoticeAttached, Event: "user_events:b", Gap: 500 * time.Millisecond})
+	metadatatest.AssertEqualReceiverUserEventsUnattachedTime(t, telemetry, []metricdata.DataPoint[float64]{
+		{Value: 0.75, Attributes: attribute.NewSet(s.telemetry.receiver)},
+	}, metricdatatest.IgnoreTimestamp())
+}
 
 // TestLeftOut: events beyond the limits are named in the log, as far as it has room for them, and all are counted.
 func TestLeftOut(t *testing.T) {

@@ -43,8 +43,8 @@ func (o *output[T]) deliver(ctx context.Context, c *otlp.Converter, r *retry) (d
 			return errors.Join(errRetryStopped, err)
 		}
 		err := o.attempt(op, data)
-		// The consumer may have accepted a part.
-		if rest, ok := errors.AsType[partial[T]](err); ok {
+		// The consumer may have accepted a part. That of one of several says nothing of the others.
+		if rest, ok := errors.AsType[partial[T]](err); ok && len(members(err)) == 1 {
 			if left := o.count(rest.Data()); left > 0 && left < n {
 				o.end(op, format, n-left, nil)
 				op, n, parts = o.begin(ctx), left, true

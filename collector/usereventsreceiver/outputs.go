@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -90,7 +89,7 @@ func reasonOf(err error) string {
 		return reasonNoPipeline
 	case errors.Is(err, errRetryStopped):
 		return reasonShutdown
-	case consumererror.IsPermanent(err):
+	case isPermanent(err):
 		return reasonPermanent
 	}
 	return reasonRetry

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"go.opentelemetry.io/collector/consumer/consumererror"
 )
 
 // retry calls functions again that return transient errors.
@@ -42,7 +40,7 @@ func (r *retry) do(f func() error) error {
 	start, interval := time.Now(), r.InitialInterval
 	for {
 		err := f()
-		if err == nil || !r.Enabled || consumererror.IsPermanent(err) {
+		if err == nil || !r.Enabled || isPermanent(err) {
 			return err
 		}
 		// Some spread keeps the Collectors of a fleet from retrying at the same time.

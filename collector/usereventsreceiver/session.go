@@ -207,7 +207,7 @@ func (s *session) isStopping() bool {
 
 // openSource opens a source. Shutdown stops it, or has stopped it.
 func (s *session) openSource() (source, error) {
-	o, err := s.cfg.readerOptions(s.notice)
+	o, err := s.cfg.readerOptions(&s.outputs, s.notice)
 	if err != nil {
 		return nil, err
 	}

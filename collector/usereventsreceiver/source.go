@@ -41,8 +41,29 @@ func explain(err error, probe func() error) error {
 	return err
 }
 
+// kinds returns those of the signals that pipelines take, or nil if these are all. A signal without a pipeline is not even made.
+func (c *Config) kinds(out *outputs) (list []reader.Kind) {
+	logs, traces, metrics := out.logs.consume != nil, out.traces.consume != nil, out.metrics.consume != nil
+	if c.Mapping == MappingRaw || logs && traces && metrics {
+		return nil
+	}
+	if logs {
+		list = append(list, reader.KindLog, reader.KindOther)
+	}
+	if logs && c.Spans.Starts {
+		list = append(list, reader.KindSpanStart)
+	}
+	if traces {
+		list = append(list, reader.KindSpan, reader.KindSpanEvent, reader.KindSpanLink)
+	}
+	if metrics {
+		list = append(list, reader.KindMetric)
+	}
+	return list
+}
+
 // readerOptions returns the options of the configuration. Records are decoded later, so that the rings are emptied fast.
-func (c *Config) readerOptions(notify func(reader.Notice)) (*reader.Options, error) {
+func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reader.Options, error) {
 	where, err := c.where()
 	events := c.Events
 	if len(events) == 0 {
@@ -52,6 +73,6 @@ func (c *Config) readerOptions(notify func(reader.Notice)) (*reader.Options, err
 		Events: events, Excludes: c.Exclude, Where: where, Cgroup: c.Cgroup, Transport: transports[c.Transport],
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
-		Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
+		Kinds: c.kinds(out), Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
 	}, err
 }

@@ -53,6 +53,8 @@ func TestOpenSpans(t *testing.T) {
 	l.Info("wakes the source")
 	await(6)
 
+	testscale.Eventually(t, func() bool { return orphans() == 1 }, "an orphan is not counted while no record comes")
+
 	begin()
 	l.Info("one")
 	await(7)

@@ -90,6 +90,7 @@ func (w *worker) idle() {
 	idle := time.Since(w.lastEvent)
 	w.converter.Idle(idle)
 	w.account("")
+	w.count()
 	if idle > w.cfg.Spans.MaxWait {
 		w.lastEvent = time.Time{} // nothing waits for late records any more
 	}

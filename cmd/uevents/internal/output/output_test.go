@@ -86,7 +86,7 @@ func (l *lineWriter) Write(b []byte) (int, error) {
 func TestText(t *testing.T) {
 	assert.Equal(t, `20:41:07.318Z DEBUG myapp[812] cache miss             key=user:41 shard=3
 20:41:07.320Z SPAN  myapp[812] GET /users/{id} 12.4ms status=error error="time out" trace=4b010203 truncated=2
-20:41:07.000Z METRIC ?[0]       latency histogram count=3 sum=1.5 min=0.25 max=1 unit=s
+20:41:07.000Z METRIC ?[0]       latency histogram count=3 sum=1.5 min=0.25 max=1.0 unit=s
 20:41:07.000Z -      ?[1]       sched_switch           prev_comm="a b" none=""
 `, written(t, "text", Options{Time: UTC}, logEvent(), spanEvent(), metricEvent(), otherEvent()))
 	bare := &reader.Event{Kind: reader.KindLog, SeverityText: "NOTICE", EventName: "started", Time: at(0)}

@@ -37,6 +37,7 @@ type TelemetryBuilder struct {
 	ReceiverUserEventsQueueCapacity      metric.Int64Gauge
 	ReceiverUserEventsQueueSize          metric.Int64ObservableGauge
 	ReceiverUserEventsReadRecords        metric.Int64Counter
+	ReceiverUserEventsUnattachedTime     metric.Float64Counter
 	ReceiverUserEventsUndecodableRecords metric.Int64Counter
 }
 
@@ -161,6 +162,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_read_records",
 		metric.WithDescription("Records that were read from the rings. [Alpha]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsUnattachedTime, err = builder.meter.Float64Counter(
+		"otelcol_receiver_user_events_unattached_time",
+		metric.WithDescription("Time for which events were registered before the receiver attached to them, at most. What their programs wrote meanwhile is not collected, and in no count. [Alpha]"),
+		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsUndecodableRecords, err = builder.meter.Int64Counter(

@@ -35,6 +35,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsOrphans.Add(context.Background(), 1)
 	tb.ReceiverUserEventsQueueCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsReadRecords.Add(context.Background(), 1)
+	tb.ReceiverUserEventsUnattachedTime.Add(context.Background(), 1)
 	tb.ReceiverUserEventsUndecodableRecords.Add(context.Background(), 1)
 	AssertEqualReceiverUserEventsAttachedEvents(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
@@ -62,6 +63,9 @@ func TestSetupTelemetry(t *testing.T) {
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsReadRecords(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsUnattachedTime(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsUndecodableRecords(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
