@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/tail"
 )
 
 // Config is the configuration of the receiver. README.md describes the keys.
@@ -34,6 +35,7 @@ type Config struct {
 	Queue      QueueConfig      `mapstructure:"queue"`
 	Batch      BatchConfig      `mapstructure:"batch"`
 	Spans      SpansConfig      `mapstructure:"spans"`
+	Tail       TailConfig       `mapstructure:"tail"`
 	Mapping    Mapping          `mapstructure:"mapping"`
 	Attributes AttributesConfig `mapstructure:"resource_attributes"`
 	Retry      RetryConfig      `mapstructure:"retry_on_failure"`
@@ -160,6 +162,7 @@ func defaultConfig() *Config {
 		Batch:     BatchConfig{MaxRecords: 8192, MaxSizeKiB: 4096, Timeout: 200 * time.Millisecond},
 		Spans:     SpansConfig{MaxPending: 10_000, MaxSizeMiB: 16, MaxWait: 2 * time.Second},
 		Mapping:   MappingAuto,
+		Tail:      TailConfig{By: "trace_id", Window: tail.DefaultWindow, SizeMiB: tail.DefaultBytes >> 20},
 		Attributes: AttributesConfig{
 			PID: AttributeConfig{true}, ExecutableName: AttributeConfig{true}, Cgroup: AttributeConfig{true}, ContainerID: AttributeConfig{true},
 			PodUID: AttributeConfig{true}, HostName: AttributeConfig{true}, NodeName: AttributeConfig{true},
@@ -214,6 +217,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Mapping != MappingAuto && c.Mapping != MappingRaw {
 		errs = append(errs, fmt.Errorf("mapping: %q is neither %s nor %s", c.Mapping, MappingAuto, MappingRaw))
+	}
+	if c.Tail.When != "" && c.Mapping == MappingRaw {
+		errs = append(errs, fmt.Errorf("tail: it needs mapping: %s, which decodes what conditions name", MappingAuto))
 	}
 	return errors.Join(errs...)
 }

@@ -74,6 +74,7 @@ func TestConfigAll(t *testing.T) {
 		Queue:     QueueConfig{SizeMiB: 16},
 		Batch:     BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
 		Spans:     SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
+		Tail:      TailConfig{By: "request_id", Window: 5 * time.Second, SizeMiB: 8},
 		Mapping:   MappingRaw,
 		Retry:     RetryConfig{InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second},
 	}, cfg)
@@ -99,6 +100,7 @@ func TestConfigInvalid(t *testing.T) {
 		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
 		"queue: size_mib: 0", "batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,
+		"tail: when: ", "by: it is empty", "window: 0s", "size_mib: 0",
 		"retry_on_failure: initial_interval: 0s", "max_interval: 2m0s", "max_elapsed_time: 1m1s is not from 1ms to 1m0s",
 	} {
 		assert.ErrorContains(t, err, want)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -33,6 +34,8 @@ type worker struct {
 	counts    counts
 	stats     otlp.Stats // of the converter, as far as they are counted
 	noPID     bool       // a record without process was seen
+	tail      *tail.Buffer
+	tailStats tail.Stats // as far as they are counted
 }
 
 // counts are numbers of records that are not in the telemetry yet.
@@ -41,6 +44,10 @@ type counts struct{ read, copies, undecodable int64 }
 func newWorker(s *session) *worker {
 	c := s.cfg
 	w := &worker{session: s, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(c.converterOptions())}
+	var err error
+	if w.tail, err = c.Tail.buffer(); err != nil { // Validate finds that before
+		s.logger.Error("all records are collected", zap.NamedError("tail", err))
+	}
 	if c.Mapping == MappingRaw {
 		w.decode.Mode = reader.DecodePlain
 	}
@@ -55,6 +62,7 @@ func (w *worker) run() {
 		case errors.Is(err, io.EOF):
 			w.end(0)
 			w.deliverAll()
+			w.endTail()
 			return
 		case err == nil:
 			w.convert(c)
@@ -89,7 +97,7 @@ func (w *worker) idle() {
 	}
 	idle := time.Since(w.lastEvent)
 	w.converter.Idle(idle)
-	w.account("")
+	w.account("", reader.KindOther)
 	w.count()
 	if idle > w.cfg.Spans.MaxWait {
 		w.lastEvent = time.Time{} // nothing waits for late records any more
@@ -113,7 +121,7 @@ func (w *worker) convert(c *chunk) {
 		if r.decoder != w.decoder {
 			w.decoder, w.event = r.decoder, w.ev.System+":"+w.ev.Name
 		}
-		w.add()
+		w.take()
 	}
 	w.lastEvent = time.Now()
 	w.count()
@@ -126,11 +134,11 @@ func (w *worker) end(pid int32) {
 		return
 	}
 	w.converter.Flush()
-	w.account("")
+	w.account("", reader.KindOther)
 }
 
-// add converts the decoded event if it is to be collected.
-func (w *worker) add() {
+// take converts the decoded event if it is to be collected.
+func (w *worker) take() {
 	ev := &w.ev
 	if ev.PID == 0 && !w.noPID && strings.HasPrefix(ev.System, tracepoint.System) { // the kernel's idle task has 0, too
 		w.noPID = true
@@ -141,25 +149,30 @@ func (w *worker) add() {
 		w.counts.copies++
 		return
 	}
+	w.pass(ev)
+}
+
+// add converts an event of a name.
+func (w *worker) add(ev *reader.Event, event string) {
 	if err := w.converter.Add(ev); err != nil {
 		w.logger.Error("a record is dropped", zap.Error(err))
-		w.outputs.drop(w.event, reasonMalformed, 1)
+		w.outputs.drop(event, reasonMalformed, 1)
 	}
-	w.account(w.event)
+	w.account(event, ev.Kind)
 	w.deliverFull()
 }
 
 // account notes what the converter has more than before. The last event, if event is its name, accounts for one record
 // of its kind. All others are spans and events of spans that waited for other records: their event is not known.
-func (w *worker) account(event string) {
+func (w *worker) account(event string, kind reader.Kind) {
 	before, now := w.pending, w.converter.Pending()
 	w.pending = now
 	logs, spans := 0, 0
 	switch {
 	case event == "":
-	case w.ev.Kind == reader.KindSpan:
+	case kind == reader.KindSpan:
 		spans = 1
-	case w.ev.Kind != reader.KindSpanEvent && w.ev.Kind != reader.KindSpanLink:
+	case kind != reader.KindSpanEvent && kind != reader.KindSpanLink:
 		logs = 1
 	}
 	w.logs.addOwn(event, logs, now.LogRecords-before.LogRecords)
@@ -210,11 +223,19 @@ func (w *worker) count() {
 	}
 	add(t.ReceiverUserEventsReadRecords, w.counts.read)
 	add(t.ReceiverUserEventsUndecodableRecords, w.counts.undecodable)
-	add(t.ReceiverUserEventsExcludedRecords, w.counts.copies, attribute.String("reason", "copy"))
+	w.exclude("copy", uint64(w.counts.copies))
+	w.countTail()
 	w.counts = counts{}
 	st := w.converter.Stats()
 	add(t.ReceiverUserEventsOrphans, int64(st.OrphanEvents-w.stats.OrphanEvents), attribute.String("kind", "span_event"))
 	add(t.ReceiverUserEventsOrphans, int64(st.OrphanLinks-w.stats.OrphanLinks), attribute.String("kind", "span_link"))
 	add(t.ReceiverUserEventsOrphans, int64(st.OrphanExemplars-w.stats.OrphanExemplars), attribute.String("kind", "exemplar"))
 	w.stats = st
+}
+
+// exclude counts records that are not collected.
+func (w *worker) exclude(reason string, n uint64) {
+	if n > 0 {
+		w.telemetry.ReceiverUserEventsExcludedRecords.Add(context.Background(), int64(n), w.telemetry.with(attribute.String("reason", reason)))
+	}
 }

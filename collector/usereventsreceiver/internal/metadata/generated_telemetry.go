@@ -37,6 +37,7 @@ type TelemetryBuilder struct {
 	ReceiverUserEventsQueueCapacity      metric.Int64Gauge
 	ReceiverUserEventsQueueSize          metric.Int64ObservableGauge
 	ReceiverUserEventsReadRecords        metric.Int64Counter
+	ReceiverUserEventsTailSize           metric.Int64Gauge
 	ReceiverUserEventsUnattachedTime     metric.Float64Counter
 	ReceiverUserEventsUndecodableRecords metric.Int64Counter
 }
@@ -124,7 +125,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsExcludedRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_user_events_excluded_records",
-		metric.WithDescription("Records that were read and are not collected. The reason is condition (they do not meet level or where) or copy (a log record that was already read from the event of its declaration). [Alpha]"),
+		metric.WithDescription("Records that were read and are not collected. The reason is condition (they do not meet level or where), copy (a log record that was already read from the event of its declaration), or, with the key tail, tail_window (no record that meets its condition came in time), tail_room (newer records took the memory) or tail_value (the record lacks the value). [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
@@ -162,6 +163,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_read_records",
 		metric.WithDescription("Records that were read from the rings. [Alpha]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsTailSize, err = builder.meter.Int64Gauge(
+		"otelcol_receiver_user_events_tail_size",
+		metric.WithDescription("Memory of the records that tail holds. [Alpha]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsUnattachedTime, err = builder.meter.Float64Counter(

@@ -54,7 +54,7 @@ func AssertEqualReceiverUserEventsDroppedRecords(t *testing.T, tt *componenttest
 func AssertEqualReceiverUserEventsExcludedRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_excluded_records",
-		Description: "Records that were read and are not collected. The reason is condition (they do not meet level or where) or copy (a log record that was already read from the event of its declaration). [Alpha]",
+		Description: "Records that were read and are not collected. The reason is condition (they do not meet level or where), copy (a log record that was already read from the event of its declaration), or, with the key tail, tail_window (no record that meets its condition came in time), tail_room (newer records took the memory) or tail_value (the record lacks the value). [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -155,6 +155,20 @@ func AssertEqualReceiverUserEventsReadRecords(t *testing.T, tt *componenttest.Te
 		},
 	}
 	got, err := tt.GetMetric("otelcol_receiver_user_events_read_records")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualReceiverUserEventsTailSize(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_receiver_user_events_tail_size",
+		Description: "Memory of the records that tail holds. [Alpha]",
+		Unit:        "By",
+		Data: metricdata.Gauge[int64]{
+			DataPoints: dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_receiver_user_events_tail_size")
 	require.NoError(t, err)
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }

@@ -35,6 +35,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsOrphans.Add(context.Background(), 1)
 	tb.ReceiverUserEventsQueueCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsReadRecords.Add(context.Background(), 1)
+	tb.ReceiverUserEventsTailSize.Record(context.Background(), 1)
 	tb.ReceiverUserEventsUnattachedTime.Add(context.Background(), 1)
 	tb.ReceiverUserEventsUndecodableRecords.Add(context.Background(), 1)
 	AssertEqualReceiverUserEventsAttachedEvents(t, testTel,
@@ -62,6 +63,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsReadRecords(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsTailSize(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsUnattachedTime(t, testTel,
