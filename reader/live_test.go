@@ -311,8 +311,8 @@ func TestReaderKinds(t *testing.T) {
 	}
 }
 
-// TestLeftOutLimit: names of events that are gone make room for others.
-func TestLeftOutLimit(t *testing.T) {
+// TestOmittedLimit: names of events that are gone make room for others.
+func TestOmittedLimit(t *testing.T) {
 	r := &Reader{o: Options{Partial: true}, most: 1, attached: map[string]bool{"a": true}}
 	for i := range maxKinds {
 		require.NotNil(t, r.leaveOut(strconv.Itoa(i)))

@@ -32,8 +32,8 @@ func TestUnattachedTime(t *testing.T) {
 	}, metricdatatest.IgnoreTimestamp())
 }
 
-// TestLeftOut: events beyond the limits are named in the log, as far as it has room for them, and all are counted.
-func TestLeftOut(t *testing.T) {
+// TestOmittedEvents: events beyond the limits are named in the log, as far as it has room for them, and all are counted.
+func TestOmittedEvents(t *testing.T) {
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
 	set := metadatatest.NewSettings(telemetry)

@@ -173,7 +173,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsUnattachedTime, err = builder.meter.Float64Counter(
 		"otelcol_receiver_user_events_unattached_time",
-		metric.WithDescription("Time for which events were registered before the receiver attached to them, at most. What their programs wrote meanwhile is not collected, and in no count. [Alpha]"),
+		metric.WithDescription("Time for which events were registered before the receiver attached to them, at most. Records that their programs wrote meanwhile are not collected, and in no count. [Alpha]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)

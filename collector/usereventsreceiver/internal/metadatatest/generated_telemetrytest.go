@@ -176,7 +176,7 @@ func AssertEqualReceiverUserEventsTailSize(t *testing.T, tt *componenttest.Telem
 func AssertEqualReceiverUserEventsUnattachedTime(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_unattached_time",
-		Description: "Time for which events were registered before the receiver attached to them, at most. What their programs wrote meanwhile is not collected, and in no count. [Alpha]",
+		Description: "Time for which events were registered before the receiver attached to them, at most. Records that their programs wrote meanwhile are not collected, and in no count. [Alpha]",
 		Unit:        "s",
 		Data: metricdata.Sum[float64]{
 			Temporality: metricdata.CumulativeTemporality,
