@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/jsonlines"
@@ -141,13 +142,13 @@ func (r *replayer) saySelected() {
 	case r.read == 0 && r.malformed == 0:
 		r.e.say("no records")
 	case selected < r.read && (r.limit == 0 || selected < r.limit):
-		line := output.Count(selected) + " of " + output.Plural(r.read, "record") + " selected"
+		parts := []string{output.Count(selected) + " of " + output.Plural(r.read, "record") + " selected"}
 		for _, c := range heldBack(r.names.tail) {
 			if c.n > 0 {
-				line += "; " + output.Count(c.n) + " " + c.what
+				parts = append(parts, output.Count(c.n)+" "+c.what)
 			}
 		}
-		r.e.say("%s", line)
+		r.e.say("%s", strings.Join(parts, "; "))
 	}
 	r.names.say()
 	r.times.say(r.e)
