@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -147,6 +148,6 @@ func heldBack(b *tail.Buffer) []count {
 	}
 	st := b.Stats()
 	return []count{
-		{st.Expired, "dropped after --window"}, {st.Evicted, "dropped as --hold was full"}, {st.Without, "without --same"}, {uint64(st.Held), "held"},
+		{st.Expired, "dropped after --window"}, {st.Evicted, "dropped as --hold was full"}, {st.Without, "without " + text.Printable(b.Options().By)}, {uint64(st.Held), "still held"},
 	}
 }

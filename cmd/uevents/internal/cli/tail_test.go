@@ -43,16 +43,16 @@ func TestWatchWhen(t *testing.T) {
 	code, out, errs := requests().run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "-f", "message")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "one\ntwo\nthree\n", out)
-	assert.Contains(t, errs, "\n6 matched = 3 shown + 1 dropped after --window + 1 without --same + 1 held; ")
+	assert.Contains(t, errs, "\n6 matched = 3 shown + 1 dropped after --window + 1 without request_id + 1 still held; ")
 	assert.NotContains(t, errs, "! no record")
 
 	_, out, errs = requests().run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "-f", "message", "--window", "1m", "-n", "2")
 	assert.Equal(t, "too old\none\n", out, errs)
-	assert.Contains(t, errs, "\n6 matched = 2 shown + 1 without --same + 1 held + 2 not shown; ")
+	assert.Contains(t, errs, "\n6 matched = 2 shown + 1 without request_id + 1 still held + 2 not shown; ")
 
 	_, out, errs = requests().run(t, "watch", "myapp", "--when", "levl >= 3", "--same", "request")
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "! no record that was asked for levl has it: did you mean level?\n! no record that was asked for request has it\n")
+	assert.Contains(t, errs, "! no record that was asked for levl has it: did you mean level?\n! no record has request, which those of a request share: --same NAME\n")
 }
 
 // TestReplayWhen: a recording of everything gives what --when would have recorded.
@@ -63,12 +63,12 @@ func TestReplayWhen(t *testing.T) {
 	code, out, errs := newFeed().run(t, "replay", file, "--when", "level >= error", "--same", "request_id", "-f", "message", "--window", "8s")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "one\ntwo\nthree\n", out)
-	assert.Equal(t, "3 of 6 records selected; 1 dropped after --window; 1 without --same; 1 held\n", errs)
+	assert.Equal(t, "3 of 6 records selected; 1 dropped after --window; 1 without request_id; 1 still held\n", errs)
 
 	lines := filepath.Join(t.TempDir(), "some.jsonl")
 	code, _, errs = requests().run(t, "record", "myapp", "-o", lines, "--when", "level >= error", "--same", "request_id")
 	require.Equal(t, 0, code, errs)
-	assert.Contains(t, errs, "\n6 matched = 3 recorded + 1 dropped after --window + 1 without --same + 1 held; ")
+	assert.Contains(t, errs, "\n6 matched = 3 recorded + 1 dropped after --window + 1 without request_id + 1 still held; ")
 	content, err := os.ReadFile(lines)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one", "two", "three"}, messagesOf(string(content)))
@@ -92,7 +92,7 @@ func TestHoldIsFull(t *testing.T) {
 	code, out, errs := f.run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "--hold", "1M")
 	assert.Equal(t, 0, code, errs)
 	assert.Empty(t, out)
-	assert.Regexp(t, `\n3,000 matched = 0 shown \+ 2,\d\d\d dropped as --hold was full \+ \d+ held; `, errs)
+	assert.Regexp(t, `\n3,000 matched = 0 shown \+ 2,\d\d\d dropped as --hold was full \+ \d+ still held; `, errs)
 }
 
 // TestHistWhen: hist reads all events, and counts those of the one that it was asked for.
