@@ -89,6 +89,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 		return err
 	}
 	if f.tail.o != nil {
+		f.tail.o.WallTime = true // by which files are merged
 		if r.names.tail, err = tail.New(*f.tail.o); err != nil {
 			return err
 		}

@@ -74,6 +74,26 @@ func TestReplayWhen(t *testing.T) {
 	assert.Equal(t, []string{"one", "two", "three"}, messagesOf(string(content)))
 }
 
+// TestReplayWhenRestarted: of recordings from before and after a restart of the machine, whose monotonic clock begins again.
+func TestReplayWhenRestarted(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, uptime := range []uint64{1e15, 1e9} {
+		f := newFeed("", "", "")
+		f.events = []reader.Event{requestRecord(int64(i*60), "a", "one", reader.SeverityDebug), requestRecord(int64(i*60), "b", "none", reader.SeverityDebug), requestRecord(int64(i*60+1), "a", "two", reader.SeverityError)}
+		for n := range f.events {
+			f.events[n].Monotonic = uptime + uint64(n)*5e8
+		}
+		paths = append(paths, filepath.Join(dir, fmt.Sprint(i, ".jsonl")))
+		code, _, errs := f.run(t, "record", "myapp", "-o", paths[i])
+		require.Equal(t, 0, code, errs)
+	}
+	args := append([]string{"replay", "--when", "level >= error", "--same", "request_id", "-f", "message"}, paths...)
+	code, out, errs := newFeed().run(t, args...)
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "one\ntwo\none\ntwo\n", out, errs)
+}
+
 func messagesOf(lines string) (list []string) {
 	for _, m := range regexp.MustCompile(`"message":"(\w+)"`).FindAllStringSubmatch(lines, -1) {
 		list = append(list, m[1])

@@ -77,6 +77,24 @@ func TestTimeOfDayInSummerTime(t *testing.T) {
 	r, err := (&timeRangeFlags{"23:00", "04:00"}).timeRange(now)
 	require.NoError(t, err)
 	assert.Equal(t, 6*time.Hour, r.until.Sub(r.since))
+	for _, c := range []struct{ since, until, now, wantSince, wantUntil string }{
+		{"02:30", "", "2026-10-25T02:45:00+02:00", "2026-10-25T02:30:00+02:00", ""}, // the first half past two, as there will be another
+		{"", "02:30", "2026-10-25T02:45:00+02:00", "", "2026-10-25T02:30:00+02:00"},
+		{"02:30", "", "2026-10-25T02:45:00+01:00", "2026-10-25T02:30:00+01:00", ""},
+		{"2026-10-25T02:45:00+02:00", "02:15", "2026-10-25T12:00:00+01:00", "2026-10-25T02:45:00+02:00", "2026-10-25T02:15:00+01:00"},
+		{"02:30", "03:30", "2026-03-29T12:00:00+02:00", "2026-03-29T03:00:00+02:00", "2026-03-29T03:30:00+02:00"}, // which no clock showed
+		{"01:30", "02:30", "2026-03-29T12:00:00+02:00", "2026-03-29T01:30:00+01:00", "2026-03-29T03:00:00+02:00"},
+	} {
+		now, err := time.Parse(time.RFC3339, c.now)
+		require.NoError(t, err)
+		r, err := (&timeRangeFlags{c.since, c.until}).timeRange(now.In(zone))
+		require.NoError(t, err)
+		for want, got := range map[string]time.Time{c.wantSince: r.since, c.wantUntil: r.until} {
+			if want != "" {
+				assert.Equal(t, want, got.In(zone).Format(time.RFC3339), "%+v", c)
+			}
+		}
+	}
 }
 
 // FuzzParseMoment: what is accepted is a time, of a time of day the latest that has passed, and the first one after that.
