@@ -114,8 +114,8 @@ func sizeOf(v reflect.Value) (n int) {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			n += sizeOf(v.Field(i))
+		for _, field := range v.Fields() {
+			n += sizeOf(field)
 		}
 	case reflect.Pointer:
 		if t := v.Type(); !v.IsNil() && t != reflect.TypeFor[*reader.Decoder]() && t != reflect.TypeFor[*time.Location]() {

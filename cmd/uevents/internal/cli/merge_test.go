@@ -207,8 +207,8 @@ func TestReplayRangeSays(t *testing.T) {
 	assert.Equal(t, exitOK, code)
 	assert.Empty(t, out)
 	text := func(d time.Duration) string { return mergeBegan.Add(d).Local().Format("2006-01-02 15:04:05.000") }
-	assert.Equal(t, "0 of 3 records selected\n! 1 record without a time, which --since and --until leave out\n! the records are from "+
-		text(time.Second)+" to "+text(4*time.Second)+", not from 2026-11-27 00:00:00.000 on\n", said)
+	assert.Equal(t, "0 of 3 records selected\n! 1 record without a time, which --since and --until leave out\n! no record is from 2026-11-27 00:00:00.000 on: they are from "+
+		text(time.Second)+" to "+text(4*time.Second)+"\n", said)
 	_, out, said = (&feed{}).run(t, "replay", path, "--since", "2026-11-26", "-o", "{{.status}}", "--where", "status > 1")
 	assert.Equal(t, "2\n", out)
 	assert.Equal(t, "1 of 3 records selected\n! 1 record without a time, which --since and --until leave out\n", said)

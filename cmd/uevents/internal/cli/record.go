@@ -168,6 +168,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return errors.Join(hintForOpen(err), r.end())
 	}
 	r.names.tail = bufferOf(r.live)
+	f.tail.sayLimited(e, o)
 	err = r.run(ctx, f, ro, patterns, command)
 	return errors.Join(err, r.end())
 }

@@ -63,7 +63,11 @@ func TestReplayWhen(t *testing.T) {
 	code, out, errs := newFeed().run(t, "replay", file, "--when", "level >= error", "--same", "request_id", "-f", "message", "--window", "8s")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "one\ntwo\nthree\n", out)
-	assert.Equal(t, "3 of 6 records selected; 1 dropped after --window; 1 without request_id; 1 still held\n", errs)
+	assert.Equal(t, "3 of 6 records selected: 1 dropped after --window + 1 without request_id + 1 still held\n", errs)
+
+	_, out, errs = newFeed().run(t, "replay", file, "--when", "level >= error", "--same", "request_id", "--window", "1h", "-f", "message", "--grep", "too|two|three", "--where", "message != none")
+	assert.Equal(t, "too old\ntwo\nthree\n", out)
+	assert.Equal(t, "3 of 6 records selected: 1 still held + 1 without a match for --grep + 1 not selected for --when\n", errs)
 
 	lines := filepath.Join(t.TempDir(), "some.jsonl")
 	code, _, errs = requests().run(t, "record", "myapp", "-o", lines, "--when", "level >= error", "--same", "request_id")
@@ -141,6 +145,8 @@ func TestWhenUsage(t *testing.T) {
 		"--when ":                       "--when",
 		"--when level>=":                "--when",
 		"--when level>=error --same ":   "--same has an empty value",
+		"--when a==1 --same a,b":        `--same: "a,b" is no name`,
+		"--when a==1 --same a==1":       `--same: "a==1" is no name`,
 		"--when a==1 --window 0s":       "--window must be positive",
 		"--when a==1 --hold 1K":         "--hold must be 1M or more",
 		"--when a==1 --hold many":       "--hold: ",

@@ -209,7 +209,7 @@ func (r *timeRange) say(e *env) {
 		e.say("! %s without a time, which --since and --until leave out", output.Plural(r.untimed, "record"))
 	}
 	if r.limited() && r.selected == 0 && !r.first.IsZero() {
-		e.say("! the records are from %s to %s, not %s", r.text(r.first), r.text(r.last), r.limits())
+		e.say("! no record is %s: they are from %s to %s", r.limits(), r.text(r.first), r.text(r.last))
 	}
 }
 
