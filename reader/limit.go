@@ -62,7 +62,7 @@ func (r *Reader) limit(s *source, rec *perf.Record) {
 // untilSecond returns how long it takes until CLOCK_MONOTONIC, of which a record has the time, begins a second.
 func untilSecond(rec *perf.Record) time.Duration {
 	now := time.Duration(rec.Monotonic) + time.Since(rec.Time)
-	return time.Second - now%time.Second
+	return min(time.Second-now%time.Second, time.Second) // the clock may have been set
 }
 
 // pause detaches from an event, which takes the kernel about 30 ms. Next reads on meanwhile.

@@ -54,7 +54,7 @@ func (k NoticeKind) String() string { return name(noticeNames[:], k) }
 type Notice struct {
 	Kind  NoticeKind
 	Time  time.Time
-	Event string // SYSTEM:NAME; empty in NoticeLost and NoticeLimited for events that are no longer attached
+	Event string // SYSTEM:NAME; empty in NoticeLost and NoticeLimited where more than 1,000 events were detached in a second
 	Err   error  // NoticeFailed, NoticeTransport, NoticeRefused: the reason; NoticeDetached: the error of detaching, or nil
 	Count uint64 // NoticeLost: number of lost records; NoticeRefused: number of processes; NoticeLimited: of times
 	PID   int32  // NoticeExited: the process; it may be that of a new one already
@@ -149,16 +149,9 @@ func (m missing) add(n missing) missing {
 	return missing{m.lost + n.lost, m.pauses + n.pauses, m.paused + n.paused}
 }
 
+// since returns what was added to what was known before. It is less than that where a source was forgotten.
 func (m missing) since(before missing) missing {
-	return missing{more(m.lost, before.lost), more(m.pauses, before.pauses), more(m.paused, before.paused)}
-}
-
-// more returns what has been added to a count of an event. If it is less than before, the event was detached and attached again.
-func more[T uint64 | time.Duration](n, before T) T {
-	if n < before {
-		return n
-	}
-	return n - before
+	return missing{m.lost - min(m.lost, before.lost), m.pauses - min(m.pauses, before.pauses), m.paused - min(m.paused, before.paused)}
 }
 
 // losses are the counts that notices have reported.
@@ -168,7 +161,7 @@ type losses struct {
 }
 
 // since returns how many records of each event were lost since the last call, and for how long it was disabled. The losses of events that
-// were detached meanwhile have an empty name.
+// are in total alone have an empty name.
 func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStats) map[string]missing {
 	now, more := map[string]missing{}, map[string]missing{}
 	for s := range sources {
@@ -181,9 +174,7 @@ func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStat
 		}
 	}
 	l.of = now
-	all := missingOf(&total)
-	rest := missing{all.lost - min(all.lost, l.total.lost), all.pauses - min(all.pauses, l.total.pauses), all.paused - min(all.paused, l.total.paused)}
-	if rest != (missing{}) {
+	if rest := missingOf(&total).since(l.total); rest != (missing{}) {
 		more[""] = rest
 		l.total = l.total.add(rest)
 	}

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"time"
@@ -58,11 +59,11 @@ func serve(ctx context.Context, address, next string, interval time.Duration) er
 	if err != nil {
 		return err
 	}
-	url := "http://" + listener.Addr().String()
+	here := "http://" + listener.Addr().String()
 	server := &http.Server{Handler: withRequestID(items(next)), ReadHeaderTimeout: time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	slog.Info("serving", "url", url)
+	slog.Info("serving", "url", here)
 
 	var tick <-chan time.Time
 	if interval > 0 {
@@ -81,7 +82,7 @@ func serve(ctx context.Context, address, next string, interval time.Duration) er
 		case err := <-served:
 			return err
 		case <-tick:
-			if _, err := get(ctx, fmt.Sprintf("%s/items/%d", url, n%4)); err != nil && ctx.Err() == nil {
+			if _, err := get(ctx, fmt.Sprintf("%s/items/%d", here, n%4)); err != nil && ctx.Err() == nil {
 				slog.Warn("request failed", "err", err)
 			}
 		}
@@ -97,7 +98,7 @@ func items(next string) http.Handler {
 		switch {
 		case next != "":
 			var err error
-			if status, err = get(ctx, next+"/items/"+id); err != nil {
+			if status, err = get(ctx, next+"/items/"+url.PathEscape(id)); err != nil {
 				slog.ErrorContext(ctx, "no answer", "err", err)
 				status = http.StatusBadGateway
 			}
@@ -112,8 +113,8 @@ func items(next string) http.Handler {
 }
 
 // get requests a page, with the request id of the context, and returns its status.
-func get(ctx context.Context, url string) (status int, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func get(ctx context.Context, page string) (status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return 0, err
 	}

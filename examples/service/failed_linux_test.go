@@ -24,10 +24,10 @@ import (
 // TestFailedRequests: of 5,000 requests a second, of which one in 1,000 fails, all records of those that fail are let through, debug
 // records and spans with their parts, and none of others.
 func TestFailedRequests(t *testing.T) {
-	requests := 10_000
+	requests, rings := 10_000, 64<<20 // room for all on one processor: the machine may be slow
 	if testscale.Guest() {
 		kerneltest.Require(t)
-		requests = 2000
+		requests, rings = 2000, 32<<20
 	} else {
 		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
 	}
@@ -41,7 +41,7 @@ func TestFailedRequests(t *testing.T) {
 	go func() { done <- run(ctx, options{listen: "localhost:0"}, &out, p) }()
 	url := address(t, &out)
 
-	r, err := reader.Open(nil, &reader.Options{Events: []string{"service"}, BufferSize: 32 << 20, Decode: reader.DecodeOptions{Reuse: true}})
+	r, err := reader.Open(nil, &reader.Options{Events: []string{"service"}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true}})
 	require.NoError(t, err)
 	defer r.Close()
 	when, err := reader.ParseCondition("level >= warn")
@@ -114,5 +114,4 @@ func requestUsers(t *testing.T, url string, n int) {
 		})
 	}
 	wg.Wait()
-	t.Log(n, "requests in", time.Since(begin))
 }

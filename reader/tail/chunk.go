@@ -21,9 +21,10 @@ type chunk struct {
 	processes []*reader.Process
 }
 
-// entry is a record that is held, or a mark that the records of a group are let through.
+// entry is a record that is held.
 type entry struct {
-	time             uint64
+	at               uint64 // in the time of Buffer.now
+	monotonic        uint64
 	wall             int64 // nanoseconds since 1970
 	group            *group
 	next             place         // of the group's next record
@@ -33,16 +34,8 @@ type entry struct {
 	cpu, pid, tid    int32
 	callers          uint16
 	decoder, process uint16 // in the chunk
-	kind             entryKind
+	gone             bool   // let through
 }
-
-type entryKind uint8
-
-const (
-	gone entryKind = iota // let through
-	held
-	mark
-)
 
 // place is that of an entry.
 type place struct {
@@ -52,7 +45,7 @@ type place struct {
 
 func (p place) entry() *entry { return &p.chunk.entries[p.i] }
 
-// Limits of a chunk. A record has at most 64 KiB; those without their bytes count in Buffer.wholes.
+// Limits of a chunk. Records that are larger are kept without their bytes.
 const (
 	chunkData    = 128 << 10
 	chunkEntries = 512
@@ -61,7 +54,7 @@ const (
 // Sizes in memory.
 var (
 	chunkSize = chunkEntries * int(reflect.TypeFor[entry]().Size())
-	wholeSize = int(reflect.TypeFor[reader.Event]().Size())
+	groupSize = 64 + int(reflect.TypeFor[group]().Size()) // with its part of the map
 )
 
 // size is the memory that a chunk takes, without what its entries refer to.
@@ -90,7 +83,7 @@ func (c *chunk) event(e *entry, ev *reader.Event) *reader.Event {
 		ev.Callchain = append(ev.Callchain, binary.NativeEndian.Uint64(data))
 		data = data[8:]
 	}
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, e.wall), e.time, int(e.cpu), e.pid, e.tid
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, e.wall), e.monotonic, int(e.cpu), e.pid, e.tid
 	ev.CgroupID, ev.Process, ev.Raw = e.cgroup, c.processes[e.process], data
 	ev.Undecodable = c.decoders[e.decoder].Decode(data, ev, &reader.DecodeOptions{Reuse: true}) != nil
 	return ev
@@ -108,24 +101,31 @@ func index[T comparable](list *[]T, v T) (i uint16, added bool) {
 	return uint16(len(*list) - 1), true
 }
 
-// jsonFactor is how much more memory than its JSON a short field takes, at most.
-const jsonFactor = 16
-
-// sizeOf returns about the size of a record in memory.
-func sizeOf(ev *reader.Event) int {
-	lists := [][]reader.Field{ev.Fields, ev.Resource, ev.ScopeAttributes}
-	for i := range ev.NestedEvents {
-		lists = append(lists, ev.NestedEvents[i].Attributes)
-	}
-	for i := range ev.NestedLinks {
-		lists = append(lists, ev.NestedLinks[i].Attributes)
-	}
-	n := wholeSize*(1+len(ev.NestedEvents)+len(ev.NestedLinks)) + len(ev.Message) + len(ev.FieldsJSON)
-	for _, fields := range lists {
-		n += jsonFactor * len(reader.AppendJSON(nil, fields))
-	}
-	if ev.Point != nil {
-		n += wholeSize + 8*(len(ev.Point.Bounds)+len(ev.Point.BucketCounts))
+// sizeOf returns the memory that a value refers to, without decoders, which others have, too.
+func sizeOf(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Slice:
+		n = v.Cap() * int(v.Type().Elem().Size())
+		if refers(v.Type().Elem()) {
+			for i := range v.Len() {
+				n += sizeOf(v.Index(i))
+			}
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			n += sizeOf(field)
+		}
+	case reflect.Pointer:
+		if t := v.Type(); !v.IsNil() && t != reflect.TypeFor[*reader.Decoder]() && t != reflect.TypeFor[*time.Location]() {
+			n = int(t.Elem().Size()) + sizeOf(v.Elem())
+		}
 	}
 	return n
+}
+
+// refers reports whether values of a type can refer to memory.
+func refers(t reflect.Type) bool {
+	return t.Kind() == reflect.String || t.Kind() == reflect.Slice || t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer
 }

@@ -12,18 +12,32 @@ type group struct {
 	first, last place
 	records     int    // held
 	marked      bool   // its records are let through
-	until       uint64 // the time until which they are
+	since       uint64 // the time since which they are
 }
 
-// groupSize is the size of a group in memory, with its part of the map.
-var groupSize = 64 + int(reflect.TypeFor[group]().Size())
+func (g *group) size() int { return groupSize + len(g.key) }
 
 // maxKey is how many bytes of a value tell groups apart.
 const maxKey = 1024
 
-// advance drops what has expired.
-func (b *Buffer) advance(now uint64) {
-	b.now = max(b.now, now)
+// advance goes on to the time of a record, and drops what has expired. With Options.WallTime, a record whose time is before that of others
+// by more than the window is of another recording, or its time is wrong: time goes on from there.
+func (b *Buffer) advance(at int64) {
+	window := int64(b.o.Window)
+	switch d := at - b.last; {
+	case !b.begun, b.o.WallTime && at < b.last && (d > 0 || d < -window): // times can differ by more than d has room for
+		b.begun, b.last = true, at
+	case at > b.last:
+		if d < 0 || d > window {
+			d = window
+			b.now++ // so that all expires
+		}
+		b.now += uint64(d)
+		b.last = at
+	}
+	for b.from < len(b.marks) && b.expired(b.marks[b.from].since) {
+		b.unmark()
+	}
 	for len(b.chunks) > 0 {
 		switch c := b.chunks[0]; {
 		case c.from == len(c.entries) && len(b.chunks) == 1:
@@ -31,12 +45,56 @@ func (b *Buffer) advance(now uint64) {
 			return
 		case c.from == len(c.entries):
 			b.free()
-		case c.entries[c.from].time+uint64(b.o.Window) >= b.now:
+		case !b.expired(c.entries[c.from].at):
 			return
 		default:
 			c.from++
 			b.drop(&c.entries[c.from-1], &b.stats.Expired)
 		}
+	}
+}
+
+func (b *Buffer) expired(at uint64) bool { return b.now-at > uint64(b.o.Window) }
+
+// mark lets the records of a group through, for a time from now on.
+func (b *Buffer) mark(g *group) {
+	g.since = b.now
+	if !g.marked {
+		g.marked = true
+		b.marked += g.size()
+		b.marks = append(b.marks, mark{g, b.now})
+	}
+}
+
+// unmark ends the oldest mark, unless it was renewed.
+func (b *Buffer) unmark() {
+	g := b.marks[b.from].group
+	b.marks[b.from] = mark{}
+	if b.from++; b.from > len(b.marks)/2 {
+		n := copy(b.marks, b.marks[b.from:])
+		clear(b.marks[n:])
+		b.marks, b.from = b.marks[:n], 0
+	}
+	if !b.expired(g.since) && b.marked <= b.o.Bytes/2 {
+		b.marks = append(b.marks, mark{g, g.since})
+		return
+	}
+	g.marked = false
+	b.marked -= g.size()
+	b.forget(g)
+}
+
+// mark is a group whose records are let through.
+type mark struct {
+	group *group
+	since uint64 // when it was marked, at least
+}
+
+// forget drops a group that is of no use.
+func (b *Buffer) forget(g *group) {
+	if g.records == 0 && !g.marked {
+		delete(b.groups, g.key)
+		b.bytes -= g.size()
 	}
 }
 
@@ -81,36 +139,19 @@ func (b *Buffer) unshare(v any, size int) {
 
 func decoderSize(d *reader.Decoder) int { return 4096 + 512*len(d.Format().Fields) }
 
-func processSize(p *reader.Process) int {
-	if p == nil {
-		return 0
-	}
-	texts := len(p.Comm) + len(p.Exe) + len(p.Cgroup) + len(p.ServiceName) + len(p.ResourceJSON) // Cgroup has the others
-	return int(reflect.TypeFor[reader.Process]().Size()) + texts
-}
+func processSize(p *reader.Process) int { return sizeOf(reflect.ValueOf(p)) }
 
 // drop drops an entry.
 func (b *Buffer) drop(e *entry, count *uint64) {
-	g := e.group
-	switch e.kind {
-	case gone:
+	if e.gone {
 		return
-	case held: // the group's first one
-		g.first = e.next
-		g.records--
-		b.stats.Held--
-		*count++
-	case mark:
-		g.marked = false
-		if g.until >= b.now && count == &b.stats.Expired { // it was renewed
-			b.mark(g)
-			return
-		}
 	}
-	if g.records == 0 && !g.marked {
-		delete(b.groups, g.key)
-		b.bytes -= groupSize + len(g.key)
-	}
+	g := e.group // of which it is the first one
+	g.first = e.next
+	g.records--
+	b.stats.Held--
+	*count++
+	b.forget(g)
 }
 
 // evict drops the oldest chunk.
@@ -150,7 +191,7 @@ func (b *Buffer) groupOf(g *group) *group {
 	if g == nil {
 		g = &group{key: string(b.key)}
 		b.groups[g.key] = g
-		b.bytes += groupSize + len(g.key)
+		b.bytes += g.size()
 	}
 	return g
 }
@@ -159,18 +200,18 @@ func (b *Buffer) groupOf(g *group) *group {
 func (b *Buffer) hold(g *group, ev *reader.Event) {
 	g = b.groupOf(g)
 	e := entry{
-		time: timeOf(ev), wall: ev.Time.UnixNano(), group: g, cgroup: ev.CgroupID, cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID, kind: held,
+		at: b.now, monotonic: ev.Monotonic, wall: ev.Time.UnixNano(), group: g, cgroup: ev.CgroupID, cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID,
 	}
 	var p place
-	if len(ev.Raw) == 0 || ev.Decoder == nil {
-		size := sizeOf(ev)
-		c := b.reserve(0, size)
+	if bytes := len(ev.Raw) + 8*len(ev.Callchain); len(ev.Raw) == 0 || ev.Decoder == nil || bytes > chunkData {
 		e.whole = ev.Clone()
+		size := sizeOf(reflect.ValueOf(e.whole))
+		c := b.reserve(0, size)
 		p = c.append(e, nil, nil)
 		c.wholes += size
 		b.bytes += size
 	} else {
-		c := b.reserve(len(ev.Raw)+8*len(ev.Callchain), 0)
+		c := b.reserve(bytes, 0)
 		var added bool
 		if e.decoder, added = index(&c.decoders, ev.Decoder); added {
 			b.share(ev.Decoder, decoderSize(ev.Decoder))
@@ -189,27 +230,14 @@ func (b *Buffer) hold(g *group, ev *reader.Event) {
 	b.stats.Held++
 }
 
-// shrink drops the oldest records beyond Options.Bytes.
+// shrink drops the oldest records beyond Options.Bytes. Of these, groups that are let through have up to a half.
 func (b *Buffer) shrink() {
+	for b.from < len(b.marks) && b.marked > b.o.Bytes/2 {
+		b.unmark()
+	}
 	for len(b.chunks) > 1 && b.bytes > b.o.Bytes {
 		b.evict()
 	}
-}
-
-// mark lets the records of a group through, for a time.
-func (b *Buffer) mark(g *group) {
-	g.marked = true
-	b.reserve(0, 0).append(entry{time: b.now, group: g, kind: mark}, nil, nil)
-}
-
-// open lets the records of b.key through: those that are held, and further ones.
-func (b *Buffer) open(g *group) {
-	g = b.groupOf(g)
-	g.until = b.now + uint64(b.o.Window)
-	if !g.marked {
-		b.mark(g)
-	}
-	b.opened = g
 }
 
 // take returns the first record that a group holds, nil if there is none.
@@ -219,7 +247,7 @@ func (b *Buffer) take(g *group) *reader.Event {
 	}
 	p := g.first
 	e := p.entry()
-	g.first, e.kind = e.next, gone
+	g.first, e.gone = e.next, true
 	g.records--
 	b.stats.Held--
 	return p.chunk.event(e, &b.ev)

@@ -19,6 +19,7 @@ package tail
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -35,6 +36,9 @@ type Options struct {
 	// Window is how long a record is held, and how long after one that meets the condition others with its value are let through;
 	// 10 s if it is 0.
 	Window time.Duration
+	// WallTime goes by Event.Time, as for recordings of several machines or boots, and if that goes back by more than Window, on from
+	// there; else by Event.Monotonic, which cannot be set.
+	WallTime bool
 	// Bytes limits the memory, [MinBytes] or more; 64 MiB if it is 0. The oldest records make room for new ones.
 	Bytes int
 }
@@ -66,7 +70,12 @@ type Buffer struct {
 	spare  *chunk
 	shared map[any]int // of decoders and processes, the chunks that refer to them
 	bytes  int
-	now    uint64 // the latest time of a record
+	last   int64  // the latest time of a record
+	begun  bool   // it is set
+	now    uint64 // a clock that goes on as last does, from 0
+	marks  []mark // of the groups that are let through, oldest first
+	from   int    // marks before have ended
+	marked int    // bytes of these groups
 	stats  Stats
 	key    []byte
 
@@ -104,7 +113,7 @@ func (b *Buffer) Add(ev *reader.Event) {
 		b.stats.Shown--
 		b.stats.Evicted++
 	}
-	b.advance(timeOf(ev))
+	b.advance(b.timeOf(ev))
 	match := b.o.When.Match(ev)
 	v, ok := b.by(ev)
 	if !ok {
@@ -123,9 +132,10 @@ func (b *Buffer) Add(ev *reader.Event) {
 	g := b.groups[string(b.key)]
 	switch {
 	case match:
-		b.open(g)
+		b.opened = b.groupOf(g)
+		b.mark(b.opened)
 		b.passed = ev
-	case g != nil && g.marked && g.until >= b.now:
+	case g != nil && g.marked && !b.expired(g.since):
 		b.passed = ev
 	default:
 		b.hold(g, ev)
@@ -171,9 +181,17 @@ func (b *Buffer) Stats() Stats {
 	return st
 }
 
-func timeOf(ev *reader.Event) uint64 {
-	if ev.Monotonic != 0 {
-		return ev.Monotonic
+// timeOf returns the time of a record in nanoseconds.
+func (b *Buffer) timeOf(ev *reader.Event) int64 {
+	if ev.Monotonic != 0 && !b.o.WallTime {
+		return int64(min(ev.Monotonic, math.MaxInt64))
 	}
-	return uint64(ev.Time.UnixNano())
+	const limit = math.MaxInt64/int64(time.Second) - 1
+	switch s := ev.Time.Unix(); {
+	case s > limit:
+		return math.MaxInt64
+	case s < -limit:
+		return math.MinInt64
+	}
+	return ev.Time.UnixNano()
 }

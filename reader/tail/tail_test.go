@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -118,6 +119,70 @@ func TestPass(t *testing.T) {
 	require.NoError(t, b.Pass(recordOf(0, 1, 4, false), func(*reader.Event) error { calls++; return nil }))
 	assert.Equal(t, 2, calls)
 	assert.Equal(t, Stats{Shown: 2, Evicted: 3, With: 5, Bytes: b.bytes}, b.Stats())
+}
+
+// TestMarksStay: a flood of other records does not end the time in which those of a failed request are let through.
+func TestMarksStay(t *testing.T) {
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id", Bytes: MinBytes})
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1}, shown(t, b, recordOf(0, 1, 1, true)))
+	for i := range 9000 {
+		require.Zero(t, count(b, recordOf(i, 1000+uint32(i), 2, false)))
+		if i%1000 == 999 {
+			require.Equal(t, []uint64{3}, shown(t, b, recordOf(i, 1, 3, false)))
+		}
+	}
+	require.Positive(t, b.Stats().Evicted)
+	require.Empty(t, shown(t, b, recordOf(10_001, 1, 3, false)), "the window is over")
+
+	always, err := New(Options{When: when(t, "bad == 1"), By: "id", Bytes: MinBytes})
+	require.NoError(t, err)
+	for i := range uint32(20_000) {
+		require.EqualValues(t, 1, count(always, recordOf(0, i, i, true)))
+	}
+	require.Equal(t, memory(always), always.bytes)
+	for i := range uint32(1000) {
+		require.Zero(t, count(always, recordOf(0, 30_000+i, i, false)))
+	}
+	require.Equal(t, 1000, always.Stats().Held, "requests that fail leave room for others")
+}
+
+// TestWallTime: recordings follow each other whose monotonic clocks begin again, and a record whose time is wrong does not stop time.
+func TestWallTime(t *testing.T) {
+	b, err := New(Options{When: when(t, "bad == 1"), By: "id", Window: 10 * time.Second, WallTime: true})
+	require.NoError(t, err)
+	record := func(at time.Time, id, n uint32, bad bool) *reader.Event {
+		ev := recordOf(1, id, n, bad)
+		ev.Time = at
+		return ev
+	}
+	begin := time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC)
+	after := func(d time.Duration) time.Time { return begin.Add(d) }
+	wrong := []time.Time{{}, time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(math.MaxInt64, 0), time.Unix(math.MinInt64, 0)}
+	for i, at := range wrong {
+		id := uint32(i + 1)
+		require.Empty(t, shown(t, b, record(at, 99, 0, false)))
+		d := time.Duration(i) * time.Hour
+		require.Equal(t, []uint64{1, 2, 3}, shown(t, b, record(after(d), id, 1, false), record(after(d+time.Second), id, 2, false), record(after(d+2*time.Second), id, 3, true)), at)
+		require.Empty(t, shown(t, b, record(after(d+13*time.Second), id, 4, false)), "the window is over")
+		require.Equal(t, []uint64{5}, shown(t, b, record(after(d+30*time.Second), id, 5, true)), "what was held has expired")
+	}
+	require.Equal(t, []uint64{1, 2}, shown(t, b, record(begin, 50, 1, false), record(after(time.Second), 50, 2, true)), "an older recording")
+}
+
+// TestLongWindow: the sum of a time and the window has no room in 64 bits.
+func TestLongWindow(t *testing.T) {
+	for _, base := range []uint64{1, 1 << 63, math.MaxUint64 - 100} {
+		b, err := New(Options{When: when(t, "bad == 1"), By: "id", Window: math.MaxInt64})
+		require.NoError(t, err)
+		n := uint64(0)
+		for i := range uint64(10) {
+			ev := recordOf(0, 1, uint32(i), i == 5)
+			ev.Monotonic = base + i
+			n += count(b, ev)
+		}
+		assert.EqualValues(t, 10, n, base)
+	}
 }
 
 // TestLongValues: of long values, the beginning tells groups apart.
@@ -307,8 +372,8 @@ func memory(b *Buffer) int {
 	for p := range processes {
 		n += processSize(p)
 	}
-	for key := range b.groups {
-		n += groupSize + len(key)
+	for _, g := range b.groups {
+		n += g.size()
 	}
 	return n
 }
@@ -388,6 +453,42 @@ func TestWhole(t *testing.T) {
 	}
 	assert.Greater(t, small.Stats().Held, 20)
 	assert.EqualValues(t, 1000, uint64(small.Stats().Held)+small.Stats().Evicted)
+}
+
+// TestWholeSize: all that a record refers to counts.
+func TestWholeSize(t *testing.T) {
+	text := strings.Repeat("x", 50_000)
+	list := make([]reader.Field, 1000)
+	for name, ev := range map[string]reader.Event{
+		"process":  {Process: &reader.Process{Exe: text}},
+		"scope":    {ScopeName: text},
+		"state":    {TraceState: text, StatusMessage: text, SeverityText: text},
+		"stack":    {Callchain: make([]uint64, 8000)},
+		"raw":      {Raw: make([]byte, 60_000)},
+		"large":    {Raw: make([]byte, 60_000), Decoder: decoder, Callchain: make([]uint64, 10_000)},
+		"metric":   {Point: &reader.Point{Unit: text, Request: []byte(text), Quantiles: make([]reader.Quantile, 100)}},
+		"body":     {Body: reader.ListValue(list)},
+		"map":      {Resource: []reader.Field{{Name: "m", Value: reader.MapValue(list)}}},
+		"event":    {NestedEvents: []reader.NestedEvent{{Name: text}}},
+		"location": {Timestamp: time.Date(2026, 11, 27, 0, 0, 0, 0, time.Local), Message: text},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := New(Options{When: when(t, "bad == 1"), By: "pid", Bytes: 8 * MinBytes})
+			require.NoError(t, err)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for i := range 500 {
+				ev.PID = int32(i + 1)
+				require.Zero(t, count(b, &ev))
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			assert.Less(t, after.HeapAlloc, before.HeapAlloc+12*MinBytes)
+			assert.Equal(t, memory(b), b.bytes)
+			assert.Greater(t, b.Stats().Held, 40)
+		})
+	}
 }
 
 func BenchmarkHold(bench *testing.B) {

@@ -48,6 +48,7 @@ func TestConcurrency(t *testing.T) {
 		func() { assert.NoError(t, s.Flush()) },
 		func() { s.SetDeadline(testscale.Deadline()) },
 		func() { s.Look() },
+		func() { s.Overran() },
 	} {
 		all.Go(func() {
 			for range 50 {
@@ -70,8 +71,9 @@ func TestConcurrency(t *testing.T) {
 	assert.Equal(t, io.EOF, last)
 	stats, err := s.Stats()
 	require.NoError(t, err)
-	require.Len(t, stats.Sources, 1)
+	require.NotEmpty(t, stats.Sources)
 	st := stats.Sources[0]
+	assert.Equal(t, src.String(), st.Name)
 	assert.Equal(t, read, st.Read)
 	assert.Equal(t, st.Matched, st.Read+st.Lost)
 	assert.Zero(t, stats.Malformed)

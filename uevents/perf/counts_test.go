@@ -324,7 +324,7 @@ func TestFewOverwritten(t *testing.T) {
 	require.NoError(t, src.Detach())
 	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
 	stats := mustStats(t, s)
-	assert.Equal(t, SourceStats{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Detached)
+	assert.Equal(t, SourceStats{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Total())
 	assert.ErrorIs(t, s.ReadInto(&Record{}), errno.EINVAL)
 }
 
@@ -447,4 +447,61 @@ func TestOverranAtTheEdge(t *testing.T) {
 	r.head.Store(1<<20 - spare)
 	assert.False(t, r.overran(0))
 	assert.True(t, r.overran(^uint64(0)), "one byte less")
+}
+
+// TestLossesOfDetached: each loss has the name of its event in some Stats that follows an Overran, also where the event was detached and
+// read before, or is attached again. Nothing is kept for good.
+func TestLossesOfDetached(t *testing.T) {
+	k := newFakeKernel(0)
+	s, fs := k.start(t, nil)
+	fs.add("user_events", "ev")
+	fs.add("user_events", "other")
+	sources := func(lost ...uint64) {
+		t.Helper()
+		assert.Empty(t, append(texts(t, s), texts(t, s)...)) // which forgets what is read
+		var got []uint64
+		for _, src := range mustStats(t, s).Sources {
+			got = append(got, src.Lost)
+		}
+		assert.Equal(t, lost, got)
+	}
+	lose := func(n uint64) *Source {
+		src := mustAttach(t, s, "ev", nil)
+		e := k.events[len(k.events)-1]
+		e.counts.Matched += n
+		e.counts.Lost += n
+		return src
+	}
+	require.NoError(t, mustAttach(t, s, "other", nil).Detach())
+	assert.False(t, s.Overran())
+	sources()
+
+	require.NoError(t, lose(5).Detach())
+	sources(5)
+	assert.True(t, s.Overran())
+	sources(5)
+	again := lose(7)
+	assert.False(t, s.Overran())
+	sources(5, 7) // the losses of a name do not become fewer
+	require.NoError(t, again.Detach())
+	sources(5, 7)
+	assert.True(t, s.Overran())
+	sources(7)
+	assert.False(t, s.Overran())
+	sources()
+	assert.Equal(t, uint64(12), mustStats(t, s).Detached.Lost)
+
+	for range maxUntold + 1 {
+		require.NoError(t, lose(1).Detach())
+	}
+	assert.Empty(t, append(texts(t, s), texts(t, s)...))
+	stats := mustStats(t, s)
+	assert.Len(t, stats.Sources, maxUntold)
+	total := stats.Total()
+	assert.EqualValues(t, 12+maxUntold+1, total.Lost)
+	assert.True(t, s.Overran())
+	require.NoError(t, s.Close())
+	stats = mustStats(t, s)
+	total = stats.Total()
+	assert.EqualValues(t, 12+maxUntold+1, total.Lost)
 }

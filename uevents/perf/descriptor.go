@@ -179,12 +179,53 @@ func (s *Session) forget(d *descriptor) {
 	s.forgetIfRead(src)
 }
 
-// forgetIfRead removes a source that is detached and completely read.
+// maxUntold limits the sources that are kept for their losses.
+const maxUntold = 1000
+
+// forgetIfRead removes a source that is detached and completely read. One with losses is kept until Overran has told of them, so that
+// Stats gives them with the name of the event.
 func (s *Session) forgetIfRead(src *Source) {
-	if i := slices.Index(s.sources, src); i >= 0 && src.ended && len(src.descriptors) == 0 {
-		s.sources = slices.Delete(slices.Clone(s.sources), i, i+1)
-		if !src.o.CountOnly {
-			s.detached.add(src.gone)
+	if !slices.Contains(s.sources, src) || !src.complete() {
+		return
+	}
+	if t := src.gone; !s.closed && (t.Lost > 0 || t.Pauses > 0) && s.untold < maxUntold {
+		s.untold++
+		s.overran = true
+		return
+	}
+	s.forgetSource(src)
+}
+
+func (src *Source) complete() bool { return src.ended && len(src.descriptors) == 0 }
+
+// forgetSource moves the counts of a source to those of all that were detached.
+func (s *Session) forgetSource(src *Source) {
+	s.sources = slices.DeleteFunc(slices.Clone(s.sources), func(other *Source) bool { return other == src })
+	if !src.o.CountOnly {
+		s.detached.add(src.gone)
+	}
+}
+
+// forgetTold removes sources that were kept for their losses, if Overran has told of them, and no other has the name: the losses of a name
+// only grow.
+func (s *Session) forgetTold() {
+	if s.untold == 0 {
+		return
+	}
+	named := map[string]bool{}
+	for _, src := range s.sources {
+		if !src.complete() {
+			named[src.String()] = true
+		}
+	}
+	for _, src := range s.sources {
+		switch {
+		case !src.complete():
+		case !src.told:
+			src.told, s.overran = true, true
+		case !named[src.String()]:
+			s.forgetSource(src)
+			s.untold--
 		}
 	}
 }

@@ -273,7 +273,7 @@ func TestNoLostCounts(t *testing.T) {
 	texts(t, s) // which forgets what is read
 	stats, err := s.Stats()
 	require.NoError(t, err)
-	assert.Equal(t, SourceStats{Matched: 1000, Read: n, Lost: 1000 - n}, stats.Detached)
+	assert.Equal(t, SourceStats{Matched: 1000, Read: n, Lost: 1000 - n}, stats.Total())
 }
 
 // TestLostCounts: what a full ring has no room for is lost, and what it has is pending until it is read.

@@ -29,6 +29,7 @@ type Source struct {
 	ended       bool          // by Detach or Close
 	detached    time.Time     // when
 	gap         time.Duration // see Gap
+	told        bool          // by Overran, that there are losses; only after it was detached and completely read
 }
 
 // Event returns the tracepoint.

@@ -47,8 +47,10 @@ func (t *SourceStats) add(u SourceStats) {
 
 // Stats counts what a session recorded.
 type Stats struct {
-	Sources  []SourceStats // attached or incompletely read events, in the order of Attach
-	Detached SourceStats   // sum of all others that recorded
+	// Sources are attached or incompletely read events, in the order of Attach. Detached ones with losses or pauses stay until
+	// Overran was called once after they were read, Stats after it, and Overran again; at most 1,000.
+	Sources  []SourceStats
+	Detached SourceStats // sum of all others that recorded
 	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Exec, Fork, Exit and Cgroup that were read and lost.
 	TaskRecords, LostTaskRecords uint64
 	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
@@ -126,12 +128,14 @@ func (s *Session) bufferSize() (size int) {
 	return size
 }
 
-// Overran reports whether records may have been lost, or a pause has ended, since its last call: false means that Stats has no more losses. It reads the positions
-// of the rings only, and so is much cheaper than Stats. In rings of up to 256 KiB and in those that are overwritten, records may always have
-// been lost.
+// Overran reports whether records may have been lost, or a pause has ended, since its last call: false means that Stats has no more losses. It
+// reads the positions of the rings only, and so is much cheaper than Stats. In rings of up to 256 KiB and in those that are overwritten,
+// records may always have been lost. A caller that calls Stats each time it is true learns all losses by event, also of those that were
+// detached meanwhile.
 func (s *Session) Overran() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forgetTold()
 	overran := s.overran || s.o.Overwrite
 	s.overran = false
 	for _, r := range s.rings {

@@ -23,7 +23,7 @@ type limitFlag struct{ limit string }
 const limitHelp = `--limit 5000/s bounds what programs pay: of each event, they make at most so many records a
 second. In shared memory each program stops by itself; of the kernel's events, uevents detaches
 for the rest of the second once it has read as many, of all programs together. It says for how
-many seconds records are missing, which no count has.`
+many seconds records are missing, which no count has. It comes before --when.`
 
 func (l *limitFlag) addLimit(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.limit, "limit", "", "make programs write no more records of an event in a second than this `RATE`, such as 5000/s")

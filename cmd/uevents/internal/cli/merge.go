@@ -171,7 +171,7 @@ func (m *merged) Close() {
 	}
 }
 
-// close closes a file, and keeps what is to be said about it.
+// close closes a file, and notes what it lacks.
 func (m *merged) close(f *mergedFile) {
 	if f.in.recorded == nil {
 		return

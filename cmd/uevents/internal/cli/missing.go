@@ -68,6 +68,9 @@ func (m *missingNames) missing() (names []string) {
 func (m *missingNames) lines() (lines []string) {
 	for _, name := range m.missing() {
 		line := "! no record that was asked for " + name + " has it"
+		if m.tail != nil && m.tail.Options().By == name {
+			line = "! no record has " + name + ", which those of a request share: --same NAME"
+		}
 		if flag, noun := m.flags.of(name); flag != "" {
 			line = fmt.Sprintf("! no record has a %s: %s", noun, flag)
 		} else if similar := m.similar(name); len(similar) > 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -94,14 +95,8 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, check := range []func() error{
-		func() error { return f.rotation.check(f.output, format) },
-		f.tail.parse,
-		func() error { return f.setLimit(o) },
-	} {
-		if err := check(); err != nil {
-			return nil, nil, err
-		}
+	if err := cmp.Or(f.rotation.check(f.output, format), f.tail.parse(), f.setLimit(o)); err != nil {
+		return nil, nil, err
 	}
 	switch {
 	case f.duration < 0:
@@ -168,6 +163,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 		return errors.Join(hintForOpen(err), r.end())
 	}
 	r.names.tail = bufferOf(r.live)
+	f.tail.sayLimited(e, o)
 	err = r.run(ctx, f, ro, patterns, command)
 	return errors.Join(err, r.end())
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,8 +74,14 @@ func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (record
 	case err == nil && format.suffix != ".jsonl":
 		return nil, usageError{errors.New("replay reads JSON lines and perf.data; other formats are made from them with --to")}
 	}
+	if isGzip(begin[:n]) {
+		return nil, hintError{errors.New("the file is compressed"), "zcat FILE | uevents replay -"}
+	}
 	return jsonlines.NewReader(f), nil
 }
+
+// isGzip reports whether a file begins as RFC 1952 says.
+func isGzip(begin []byte) bool { return bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) }
 
 // recordedStream returns the records of a pipe, which can be read once, from its beginning to its end.
 func recordedStream(ctx context.Context, in io.Reader, table *symbols.Table) (recorded, error) {

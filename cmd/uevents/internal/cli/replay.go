@@ -89,6 +89,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 		return err
 	}
 	if f.tail.o != nil {
+		f.tail.o.WallTime = true // by which files are merged
 		if r.names.tail, err = tail.New(*f.tail.o); err != nil {
 			return err
 		}
@@ -117,6 +118,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 		r.from.unwanted = func(at time.Time) bool { return ctx.Err() == nil && r.unwanted(at) }
 	}
 	err = r.run(ctx)
+	r.interrupted = ctx.Err() != nil
 	r.from.Close()
 	r.sayMissing()
 	if closeErr := r.close(); err == nil {

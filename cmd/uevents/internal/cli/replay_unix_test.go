@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,4 +46,17 @@ func TestReplayPipe(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReplayCompressed: a compressed recording is not read as lines.
+func TestReplayCompressed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl.gz")
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte("{}\n"))
+	require.NoError(t, errors.Join(err, w.Close(), os.WriteFile(path, b.Bytes(), 0o600)))
+	code, out, errs := newFeed().run(t, "replay", path)
+	assert.Equal(t, exitError, code)
+	assert.Empty(t, out)
+	assert.Equal(t, "uevents: "+path+": the file is compressed\n  -> zcat FILE | uevents replay -\n", errs)
 }

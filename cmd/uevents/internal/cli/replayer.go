@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/jsonlines"
@@ -28,7 +29,10 @@ type replayer struct {
 	limit uint64
 
 	unseen      output.Unseen
+	interrupted bool
 	read        uint64 // records of the files
+	unselected  uint64 // by conditions on each alone
+	unmatched   uint64 // excluded by grep
 	stacks      uint64 // records that have one
 	counted     contents
 	malformed   uint64
@@ -73,6 +77,7 @@ func (r *replayer) run(ctx context.Context) error {
 			r.undecodable++
 		}
 		if !r.times.selects(ev.Time) || r.where != nil && !r.where.Match(&ev) {
+			r.unselected++
 			continue
 		}
 		if buffer := r.names.tail; buffer != nil {
@@ -92,7 +97,11 @@ func (r *replayer) run(ctx context.Context) error {
 
 // event shows or writes a record.
 func (r *replayer) event(ev *reader.Event) error {
-	if !r.grep.matches(ev) || r.limit > 0 && r.counted.records == r.limit {
+	if !r.grep.matches(ev) {
+		r.unmatched++
+		return nil
+	}
+	if r.limit > 0 && r.counted.records == r.limit {
 		return nil
 	}
 	if err := r.to.Write(ev); err != nil {
@@ -112,6 +121,7 @@ func (r *replayer) unwanted(at time.Time) bool {
 		return false
 	}
 	r.read++
+	r.unselected++
 	return true
 }
 
@@ -142,12 +152,19 @@ func (r *replayer) saySelected() {
 		r.e.say("no records")
 	case selected < r.read && (r.limit == 0 || selected < r.limit):
 		line := output.Count(selected) + " of " + output.Plural(r.read, "record") + " selected"
-		for _, c := range heldBack(r.names.tail) {
-			if c.n > 0 {
-				line += "; " + output.Count(c.n) + " " + c.what
+		if r.names.tail != nil { // else it is clear what became of the others
+			var others []string
+			for _, c := range append(heldBack(r.names.tail), count{r.unmatched, "without a match for --grep"}, count{r.unselected, "not selected for --when"}) {
+				if c.n > 0 {
+					others = append(others, output.Count(c.n)+" "+c.what)
+				}
 			}
+			line += ": " + strings.Join(others, " + ")
 		}
 		r.e.say("%s", line)
+	}
+	if r.interrupted {
+		r.e.say("! interrupted: the rest was not read")
 	}
 	r.names.say()
 	r.times.say(r.e)

@@ -42,7 +42,7 @@ func requestProgram(args []string) error {
 				l.Info("served", "request_id", fmt.Sprint("r", i), "step", 3)
 			}
 		}
-		time.Sleep(time.Until(begin.Add(20 * time.Millisecond)))
+		time.Sleep(time.Until(begin.Add(20 * time.Millisecond))) //nolint:forbidigo // pacing of the load
 	}
 	return h.Close()
 }

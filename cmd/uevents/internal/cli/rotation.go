@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,8 +64,12 @@ func (r *rotation) begin() (*recording, error) {
 			now = next
 		}
 		r.named = now
-		file, err := createRecording(r.ctx, r.base+now.UTC().Format(fileTime)+r.suffix, r.o)
-		if n < 100 && errors.Is(err, fs.ErrExist) { // of a recording with the same name
+		name := r.base + now.UTC().Format(fileTime)
+		if n > 100 { // another user who may create files here cannot have foreseen the name
+			name += "-" + rand.Text()[:8]
+		}
+		file, err := createRecording(r.ctx, name+r.suffix, r.o)
+		if n < 200 && errors.Is(err, fs.ErrExist) { // of a recording with the same name
 			continue
 		}
 		return file, err

@@ -329,3 +329,17 @@ func TestRotationClock(t *testing.T) {
 	assert.Greater(t, len(files), 3)
 	assert.True(t, slices.IsSorted(slices.Concat(numbers...)))
 }
+
+// TestRotationNamesTaken: files of another user with the names of the next moments do not end a recording.
+func TestRotationNamesTaken(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a-")
+	at := time.Date(2026, 11, 27, 3, 12, 0, 0, time.UTC)
+	for i := range 1000 {
+		require.NoError(t, os.WriteFile(base+at.Add(time.Duration(i)*time.Millisecond).Format(fileTime)+".jsonl", nil, 0o600))
+	}
+	r := &rotation{ctx: t.Context(), now: func() time.Time { return at }, o: &recordingOptions{}, base: base, suffix: ".jsonl"}
+	file, err := r.begin()
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	assert.Regexp(t, `/a-20261127T031200\.\d{3}Z-[A-Z2-7]{8}\.jsonl$`, file.path)
+}

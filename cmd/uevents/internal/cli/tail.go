@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -71,8 +72,18 @@ func (f *tailFlags) parse() (err error) {
 	case o.Bytes < tail.MinBytes:
 		return fail("--hold must be %dM or more", tail.MinBytes>>20)
 	}
+	if _, err := reader.ParseCondition("has(" + f.same + ")"); err != nil {
+		return fail("--same: %q is no name", f.same)
+	}
 	f.o = o
 	return nil
+}
+
+// sayLimited says that a limit comes before.
+func (f *tailFlags) sayLimited(e *env, o *reader.Options) {
+	if f.o != nil && o.Limit > 0 {
+		e.say("! --limit comes before --when: of a request, records can be missing")
+	}
 }
 
 // open opens what the flags select: a reader that holds records, or without --when one that does not.
@@ -147,6 +158,6 @@ func heldBack(b *tail.Buffer) []count {
 	}
 	st := b.Stats()
 	return []count{
-		{st.Expired, "dropped after --window"}, {st.Evicted, "dropped as --hold was full"}, {st.Without, "without --same"}, {uint64(st.Held), "held"},
+		{st.Expired, "dropped after --window"}, {st.Evicted, "dropped as --hold was full"}, {st.Without, "without " + text.Printable(b.Options().By)}, {uint64(st.Held), "still held"},
 	}
 }

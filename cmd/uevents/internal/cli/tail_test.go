@@ -43,16 +43,16 @@ func TestWatchWhen(t *testing.T) {
 	code, out, errs := requests().run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "-f", "message")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "one\ntwo\nthree\n", out)
-	assert.Contains(t, errs, "\n6 matched = 3 shown + 1 dropped after --window + 1 without --same + 1 held; ")
+	assert.Contains(t, errs, "\n6 matched = 3 shown + 1 dropped after --window + 1 without request_id + 1 still held; ")
 	assert.NotContains(t, errs, "! no record")
 
 	_, out, errs = requests().run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "-f", "message", "--window", "1m", "-n", "2")
 	assert.Equal(t, "too old\none\n", out, errs)
-	assert.Contains(t, errs, "\n6 matched = 2 shown + 1 without --same + 1 held + 2 not shown; ")
+	assert.Contains(t, errs, "\n6 matched = 2 shown + 1 without request_id + 1 still held + 2 not shown; ")
 
 	_, out, errs = requests().run(t, "watch", "myapp", "--when", "levl >= 3", "--same", "request")
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "! no record that was asked for levl has it: did you mean level?\n! no record that was asked for request has it\n")
+	assert.Contains(t, errs, "! no record that was asked for levl has it: did you mean level?\n! no record has request, which those of a request share: --same NAME\n")
 }
 
 // TestReplayWhen: a recording of everything gives what --when would have recorded.
@@ -63,15 +63,39 @@ func TestReplayWhen(t *testing.T) {
 	code, out, errs := newFeed().run(t, "replay", file, "--when", "level >= error", "--same", "request_id", "-f", "message", "--window", "8s")
 	assert.Equal(t, 0, code, errs)
 	assert.Equal(t, "one\ntwo\nthree\n", out)
-	assert.Equal(t, "3 of 6 records selected; 1 dropped after --window; 1 without --same; 1 held\n", errs)
+	assert.Equal(t, "3 of 6 records selected: 1 dropped after --window + 1 without request_id + 1 still held\n", errs)
+
+	_, out, errs = newFeed().run(t, "replay", file, "--when", "level >= error", "--same", "request_id", "--window", "1h", "-f", "message", "--grep", "too|two|three", "--where", "message != none")
+	assert.Equal(t, "too old\ntwo\nthree\n", out)
+	assert.Equal(t, "3 of 6 records selected: 1 still held + 1 without a match for --grep + 1 not selected for --when\n", errs)
 
 	lines := filepath.Join(t.TempDir(), "some.jsonl")
 	code, _, errs = requests().run(t, "record", "myapp", "-o", lines, "--when", "level >= error", "--same", "request_id")
 	require.Equal(t, 0, code, errs)
-	assert.Contains(t, errs, "\n6 matched = 3 recorded + 1 dropped after --window + 1 without --same + 1 held; ")
+	assert.Contains(t, errs, "\n6 matched = 3 recorded + 1 dropped after --window + 1 without request_id + 1 still held; ")
 	content, err := os.ReadFile(lines)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one", "two", "three"}, messagesOf(string(content)))
+}
+
+// TestReplayWhenRestarted: of recordings from before and after a restart of the machine, whose monotonic clock begins again.
+func TestReplayWhenRestarted(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, uptime := range []uint64{1e15, 1e9} {
+		f := newFeed("", "", "")
+		f.events = []reader.Event{requestRecord(int64(i*60), "a", "one", reader.SeverityDebug), requestRecord(int64(i*60), "b", "none", reader.SeverityDebug), requestRecord(int64(i*60+1), "a", "two", reader.SeverityError)}
+		for n := range f.events {
+			f.events[n].Monotonic = uptime + uint64(n)*5e8
+		}
+		paths = append(paths, filepath.Join(dir, fmt.Sprint(i, ".jsonl")))
+		code, _, errs := f.run(t, "record", "myapp", "-o", paths[i])
+		require.Equal(t, 0, code, errs)
+	}
+	args := append([]string{"replay", "--when", "level >= error", "--same", "request_id", "-f", "message"}, paths...)
+	code, out, errs := newFeed().run(t, args...)
+	assert.Equal(t, 0, code, errs)
+	assert.Equal(t, "one\ntwo\none\ntwo\n", out, errs)
 }
 
 func messagesOf(lines string) (list []string) {
@@ -92,7 +116,7 @@ func TestHoldIsFull(t *testing.T) {
 	code, out, errs := f.run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "--hold", "1M")
 	assert.Equal(t, 0, code, errs)
 	assert.Empty(t, out)
-	assert.Regexp(t, `\n3,000 matched = 0 shown \+ 2,\d\d\d dropped as --hold was full \+ \d+ held; `, errs)
+	assert.Regexp(t, `\n3,000 matched = 0 shown \+ 2,\d\d\d dropped as --hold was full \+ \d+ still held; `, errs)
 }
 
 // TestHistWhen: hist reads all events, and counts those of the one that it was asked for.
@@ -121,6 +145,8 @@ func TestWhenUsage(t *testing.T) {
 		"--when ":                       "--when",
 		"--when level>=":                "--when",
 		"--when level>=error --same ":   "--same has an empty value",
+		"--when a==1 --same a,b":        `--same: "a,b" is no name`,
+		"--when a==1 --same a==1":       `--same: "a==1" is no name`,
 		"--when a==1 --window 0s":       "--window must be positive",
 		"--when a==1 --hold 1K":         "--hold must be 1M or more",
 		"--when a==1 --hold many":       "--hold: ",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,27 +123,45 @@ func (m moment) last(now time.Time) time.Time {
 	if !m.daily {
 		return m.at
 	}
-	t := m.on(now, 0)
-	if t.After(now) {
-		t = m.on(now, -1)
+	for day := 0; ; day-- {
+		for _, t := range slices.Backward(m.on(now, day)) {
+			if !t.After(now) {
+				return t
+			}
+		}
 	}
-	return t
 }
 
 // after returns the first such time of day after a time.
 func (m moment) after(before time.Time) time.Time {
-	t := m.on(before, 0)
-	if !t.After(before) {
-		t = m.on(before, 1)
+	for day := 0; ; day++ {
+		for _, t := range m.on(before, day) {
+			if t.After(before) {
+				return t
+			}
+		}
 	}
-	return t
 }
 
-// on returns the time of day on the day of a time, or so many days later.
-func (m moment) on(day time.Time, later int) time.Time {
+// on returns the times at which clocks show the time of day on the day of a time, or so many days later: two where the clock is set back, and
+// where it is set forward over the time of day, the moment of that.
+func (m moment) on(day time.Time, later int) (times []time.Time) {
 	zone := m.at.Location()
 	y, month, d := day.In(zone).Date()
-	return time.Date(y, month, d+later, m.at.Hour(), m.at.Minute(), m.at.Second(), m.at.Nanosecond(), zone)
+	at := time.Date(y, month, d+later, m.at.Hour(), m.at.Minute(), m.at.Second(), m.at.Nanosecond(), zone)
+	for _, t := range []time.Time{at.Add(-time.Hour), at, at.Add(time.Hour)} {
+		if t.Hour() == m.at.Hour() && t.Minute() == m.at.Minute() {
+			times = append(times, t)
+		}
+	}
+	if len(times) == 0 {
+		begin, end := at.ZoneBounds()
+		if !end.IsZero() && end.Sub(at) < at.Sub(begin) {
+			begin = end
+		}
+		times = append(times, begin)
+	}
+	return times
 }
 
 // timeRange selects records by their time. Its zero value selects all.
@@ -190,7 +209,7 @@ func (r *timeRange) say(e *env) {
 		e.say("! %s without a time, which --since and --until leave out", output.Plural(r.untimed, "record"))
 	}
 	if r.limited() && r.selected == 0 && !r.first.IsZero() {
-		e.say("! the records are from %s to %s, not %s", r.text(r.first), r.text(r.last), r.limits())
+		e.say("! no record is %s: they are from %s to %s", r.limits(), r.text(r.first), r.text(r.last))
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 	"time"
+	_ "time/tzdata" // the machine may have no time zones
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,13 +71,29 @@ func TestTimeRange(t *testing.T) {
 // TestTimeOfDayInSummerTime: a time of day is that of its day's clock, also over a change of it.
 func TestTimeOfDayInSummerTime(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Skip("the machine has no time zones")
-	}
+	require.NoError(t, err)
 	now := time.Date(2026, 10, 25, 10, 0, 0, 0, zone) // at 3:00 the clocks were set to 2:00
 	r, err := (&timeRangeFlags{"23:00", "04:00"}).timeRange(now)
 	require.NoError(t, err)
 	assert.Equal(t, 6*time.Hour, r.until.Sub(r.since))
+	for _, c := range []struct{ since, until, now, wantSince, wantUntil string }{
+		{"02:30", "", "2026-10-25T02:45:00+02:00", "2026-10-25T02:30:00+02:00", ""}, // the first half past two, as there will be another
+		{"", "02:30", "2026-10-25T02:45:00+02:00", "", "2026-10-25T02:30:00+02:00"},
+		{"02:30", "", "2026-10-25T02:45:00+01:00", "2026-10-25T02:30:00+01:00", ""},
+		{"2026-10-25T02:45:00+02:00", "02:15", "2026-10-25T12:00:00+01:00", "2026-10-25T02:45:00+02:00", "2026-10-25T02:15:00+01:00"},
+		{"02:30", "03:30", "2026-03-29T12:00:00+02:00", "2026-03-29T03:00:00+02:00", "2026-03-29T03:30:00+02:00"}, // which no clock showed
+		{"01:30", "02:30", "2026-03-29T12:00:00+02:00", "2026-03-29T01:30:00+01:00", "2026-03-29T03:00:00+02:00"},
+	} {
+		now, err := time.Parse(time.RFC3339, c.now)
+		require.NoError(t, err)
+		r, err := (&timeRangeFlags{c.since, c.until}).timeRange(now.In(zone))
+		require.NoError(t, err)
+		for want, got := range map[string]time.Time{c.wantSince: r.since, c.wantUntil: r.until} {
+			if want != "" {
+				assert.Equal(t, want, got.In(zone).Format(time.RFC3339), "%+v", c)
+			}
+		}
+	}
 }
 
 // FuzzParseMoment: what is accepted is a time, of a time of day the latest that has passed, and the first one after that.

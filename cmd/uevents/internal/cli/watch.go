@@ -109,6 +109,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 		return errors.Join(hintForOpen(err), w.end())
 	}
 	w.names.tail = bufferOf(w.live)
+	f.tail.sayLimited(e, o)
 	st, err := w.live.Stats()
 	if err == nil {
 		if len(command) == 0 {

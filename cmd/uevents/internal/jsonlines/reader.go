@@ -55,8 +55,10 @@ func (r *Reader) Next(ev *reader.Event) error {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if at, ok := timeOf(line); ok && r.Unwanted != nil && r.Unwanted(at) {
-			continue
+		if r.Unwanted != nil { // else the time is parsed with the rest
+			if at, ok := timeOf(line); ok && r.Unwanted(at) {
+				continue
+			}
 		}
 		v, ok := reader.ParseJSON(string(line)) // a copy, since the event refers to it
 		if !ok || v.Type() != reader.TypeMap {
