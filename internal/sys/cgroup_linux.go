@@ -8,7 +8,7 @@ func CgroupRoot(dir string) bool {
 	if unix.Statfs(dir, &fs) != nil {
 		return false
 	}
-	magic := int64(fs.Type) & 0xffffffff
+	magic := uint32(fs.Type)
 	return (magic == unix.CGROUP2_SUPER_MAGIC || magic == unix.CGROUP_SUPER_MAGIC) && Inode(dir) == rootInode
 }
 
