@@ -35,10 +35,11 @@ type whenTool struct {
 // TestWhen: of 5,000 requests a second, of which one in 1,000 fails, the records of those that fail are shown, in two programs, and none
 // of others: by record in two formats, watch, flight, and replay of a recording of everything.
 func TestWhen(t *testing.T) {
-	n, buffer := 20_000, "64M"
+	const buffer = "16M" // room for all records of a program; each of five tools has as much for each program
+	n := 10_000
 	if testscale.Guest() {
 		kerneltest.Require(t)
-		n, buffer = 5000, "16M"
+		n = 5000
 	} else {
 		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
 	}
