@@ -28,7 +28,7 @@ var (
 	build        = filepath.Join(distribution, ".build")
 )
 
-// buildOnce builds the Collector and the writer in C with the modules of this checkout.
+// buildOnce builds the Collector and the programs in C with the modules of this checkout.
 var buildOnce = sync.OnceValue(func() error {
 	if testscale.Guest() { // it has what was built on the host
 		return nil
