@@ -3,7 +3,6 @@ package otlp
 import (
 	"container/list"
 	"fmt"
-	"hash/maphash"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -97,7 +96,7 @@ func NewConverter(o *Options) *Converter {
 			c.own--
 		}
 	}
-	c.texts.seed = maphash.MakeSeed()
+	c.texts = newTexts()
 	c.origins.reset()
 	c.logs.reset()
 	c.traces.reset()
