@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,6 +116,43 @@ func TestMemorySpans(t *testing.T) {
 	assert.Equal(t, map[string]int{sink.Parts(1, 1): n}, c.received().Whole)
 	c.end()
 	assert.Equal(t, []int{0, n}, []int{c.received().Logs, c.received().Spans})
+}
+
+// TestMemoryFailedRequests: with the example for failed requests, one pipeline gets the records of level info and above, and another one all
+// records of failed requests, also while the exporter of the first one takes nothing.
+func TestMemoryFailedRequests(t *testing.T) {
+	testscale.HostOnly(t)
+	const requests = 400
+	dir := t.TempDir()
+	configs := examples(t, dir, "config.yaml", "config-failed-requests.yaml")
+	memory := fmt.Sprintf("{events: [%s], transport: memory, discovery: {poll_interval: 10ms}}", memoryName)
+	c := start(t, settings{
+		configs: configs, receivers: "  user_events: " + memory + "\n  user_events/failed: " + memory, pipelines: onlyLogs, sink: "    detailed: true",
+	})
+	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
+	p := launchNative(t, "requests", requests)
+	enabledIn(t, p)
+	c.until("both receivers are attached", func() bool {
+		own := c.scrape()
+		return own.sum(attachedEvents, `receiver="user_events"`) == 3 && own.sum(attachedEvents, `receiver="user_events/failed"`) == 4
+	})
+	p.start()
+	p.end()
+	name := memoryName + "_requests_"
+	want := map[string]int{name + "debug": 2 * requests / failing, name + "info": requests / failing, name + "error": requests / failing}
+	failed := filepath.Join(dir, "sink-failed.json")
+	c.until("the records of failed requests have arrived", func() bool { return c.reportIn(failed).Logs >= 4*requests/failing })
+	assert.Zero(t, c.received().Logs, "the other exporter takes nothing")
+	require.NoError(t, os.Remove(c.stall))
+	c.until("the records of level info have arrived", func() bool { return c.received().Logs >= requests+requests/failing })
+	own := c.scrape()
+	c.end()
+	assert.Equal(t, want, c.reportIn(failed).Events)
+	assert.Equal(t, map[string]int{name + "info": requests, name + "error": requests / failing}, c.received().Events)
+	for _, receiver := range []string{"user_events", "user_events/failed"} {
+		assert.Zero(t, own.sum("otelcol_receiver_user_events_lost_records", `receiver="`+receiver+`"`), receiver)
+	}
+	assert.Equal(t, 3*requests+requests/failing, own.sum("otelcol_receiver_user_events_read_records", `receiver="user_events/failed"`))
 }
 
 // TestMemoryStall: while the pipeline takes nothing, the receiver's queue and the rings of two programs with the same events fill, and the
