@@ -60,7 +60,7 @@ func wanted(tb testing.TB, pid int) (enabled, offered int) {
 }
 
 // enabledIn waits until the Collector has enabled all events of programs.
-func enabledIn(t *testing.T, programs ...*program) {
+func enabledIn(t testing.TB, programs ...*program) {
 	t.Helper()
 	for _, p := range programs {
 		testscale.Eventually(t, func() bool {
@@ -185,5 +185,67 @@ func TestMemoryStall(t *testing.T) {
 	_, arrived := c.account(map[string]int{name: sum})
 	assert.Positive(t, arrived)
 	c.until("no event is attached", func() bool { return c.scrape().sum(attachedEvents) == 0 })
+	c.end()
+}
+
+// TestMemoryContexts: a program cannot claim with its process context to be another one, and one whose context changes all the time keeps the
+// records of others from nothing.
+func TestMemoryContexts(t *testing.T) {
+	testscale.HostOnly(t)
+	const records = 500
+	c := start(t, settings{receivers: inMemory, sink: "    detailed: true"})
+	launched := map[string]*program{}
+	for _, name := range []string{"", "context", "forged context", "endless context"} {
+		launched[name] = launchAnyhow(t, "slog", records, 0, nil, append(memoryEnv, envSurroundings+"="+name)...)
+		enabledIn(t, launched[name])
+	}
+	for _, p := range launched {
+		p.start()
+		assert.Equal(t, records, p.end()[memoryName+"_slog_info"])
+	}
+	c.until("all records have arrived", func() bool { return c.received().Logs == len(launched)*records })
+	var pids []int
+	for _, p := range launched {
+		pids = append(pids, p.cmd.Process.Pid)
+	}
+	all := c.resources(pids...)
+	require.Len(t, all, len(launched))
+	for name, p := range launched {
+		r := all[p.cmd.Process.Pid]
+		require.NotNil(t, r, name)
+		assert.Equal(t, "collectortest.test", r["process.executable.name"], name)
+		assert.NotEqual(t, "bank", r["process.linux.cgroup"], name)
+		assert.NotEqual(t, "bank", r["host.name"], name)
+		switch name {
+		case "context":
+			assert.Equal(t, []any{"shop-go", "red"}, []any{r["service.name"], r["team"]})
+		case "forged context":
+			assert.Equal(t, "red", r["team"])
+			assert.Contains(t, r, "not UTF-8 \uFFFD")
+		case "":
+			assert.NotContains(t, r, "team")
+		}
+	}
+	c.end()
+}
+
+// BenchmarkMemory is BenchmarkThroughput with a program whose events are in shared memory, on this machine.
+func BenchmarkMemory(b *testing.B) {
+	testscale.HostOnly(b)
+	measure(b, "slog", readMemory)
+}
+
+func readMemory(b *testing.B) {
+	w := launchNative(b, "slog", b.N)
+	c := start(b, settings{receivers: inMemory, pipelines: onlyLogs})
+	enabledIn(b, w)
+	arrived := c.throughput(b, func() {
+		w.start()
+		require.Equal(b, b.N, w.end()[memoryName+"_slog_info"])
+	})
+	lost, dropped := c.losses()
+	require.Equal(b, b.N, arrived+lost+dropped, "written = arrived + lost + dropped")
+	b.ReportMetric(float64(lost), lostUnit)
+	b.ReportMetric(float64(dropped), droppedUnit)
 	c.end()
 }
