@@ -3,9 +3,9 @@ package reader
 import (
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,20 +20,15 @@ const (
 	maxLooks        = 12       // for the context of a process, which are 16 days
 )
 
-var (
-	// patience is how long one process is waited for.
-	patience = time.Second
-	// pause is how long no context is looked for after a process that was waited for in vain: such programs, of which one begins when the
-	// last ends, would keep the reader waiting all the time.
-	pause = time.Minute
-)
+// patience is how long the reader waits for contexts at once.
+var patience = time.Second
 
 // contexts reads OpenTelemetry's process contexts, which programs publish. It may be used concurrently.
 type contexts struct {
 	proc    string
 	waiting chan struct{} // has an element for each goroutine that reads
-	stalled atomic.Int64  // when a process was waited for in vain, in nanoseconds since 1970
-	bytes   atomic.Int64  // of JSON of the resources that processes keep
+	waits   allowance
+	bytes   atomic.Int64 // of JSON of the resources that processes keep
 }
 
 // published is the context of a process. It is empty if there is none.
@@ -50,7 +45,9 @@ func newContexts(proc string) *contexts {
 // A process can let the kernel wait for its memory until the process ends. Then the goroutine waits alone, and with several such processes
 // no other is read.
 func (c *contexts) of(pid int32) published {
-	if time.Since(time.Unix(0, c.stalled.Load())) < pause {
+	began := time.Now()
+	allowed := c.waits.at(began)
+	if allowed == 0 {
 		return published{}
 	}
 	select {
@@ -63,15 +60,51 @@ func (c *contexts) of(pid int32) published {
 		defer func() { <-c.waiting }()
 		result <- readContext(filepath.Join(c.proc, strconv.Itoa(int(pid))))
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(allowed)
 	defer timer.Stop()
+	defer func() { c.waits.spend(time.Since(began)) }()
 	select {
 	case p := <-result:
 		return p
 	case <-timer.C:
-		c.stalled.Store(time.Now().UnixNano())
 		return published{}
 	}
+}
+
+// allowance limits how long the reader waits for contexts: for patience at once, and for a small part of the time in the long run. A program can
+// let each wait take long, and have a new process for each. The zero value is ready for use.
+type allowance struct {
+	mu   sync.Mutex
+	left time.Duration
+	last time.Time
+}
+
+const (
+	waitShare = 20  // one part in so many of the time
+	minWait   = 100 // one part in so many of patience; a shorter wait would be in vain
+)
+
+// at returns how long to wait at a time; 0 if a wait would not be allowed for long enough.
+func (a *allowance) at(now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last.IsZero() {
+		a.left = patience
+	} else {
+		a.left = min(patience, a.left+now.Sub(a.last)/waitShare)
+	}
+	a.last = now
+	if a.left < patience/minWait {
+		return 0
+	}
+	return a.left
+}
+
+// spend notes a wait.
+func (a *allowance) spend(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left -= d
 }
 
 // give sets the context of a task, if it publishes one, and reports whether it does.
@@ -92,32 +125,35 @@ func (c *contexts) give(t *task) bool {
 // release makes room for other contexts than that of a task. Events may still refer to it.
 func (c *contexts) release(t *task) { c.bytes.Add(-int64(len(t.ResourceJSON))) }
 
-// readContext reads the context of a process by its directory. Attributes that are too large are omitted.
+// readContext reads the context of a process by its directory. Attributes that are too large are omitted, and those whose name another one has.
 func readContext(dir string) (p published) {
 	attributes, err := processcontext.Read(dir)
 	if err != nil {
 		return p
 	}
+	names := make(map[string]bool, len(attributes))
 	var resource []Field
-	var json []byte
-	for _, a := range attributes {
+	size := len("{}")
+	for _, a := range attributes { // there can be thousands
+		if names[a.Key] {
+			continue
+		}
+		names[a.Key] = true
 		if a.Key == "service.name" {
 			if name, ok := a.Value.(string); ok && len(name) <= maxServiceName {
 				p.service = strings.Clone(name)
 			}
 			continue
 		}
-		if slices.ContainsFunc(resource, func(f Field) bool { return f.Name == a.Key }) {
-			continue
-		}
-		resource = append(resource, Field{a.Key, contextValue(a.Value)})
-		if more := AppendJSON(nil, resource); len(more) <= maxResource {
-			json = more
-		} else {
-			resource = resource[:len(resource)-1]
+		f := []Field{{a.Key, contextValue(a.Value)}}
+		if more := len(AppendJSON(nil, f)) - len("{}") + len(","); size+more <= maxResource {
+			resource = append(resource, f...)
+			size += more
 		}
 	}
-	p.resource = string(json)
+	if len(resource) > 0 {
+		p.resource = string(AppendJSON(nil, resource))
+	}
 	return p
 }
 

@@ -120,6 +120,37 @@ func TestServiceLooks(t *testing.T) {
 	}))
 }
 
+// TestContextWaits: processes that let each look take as long as is allowed, one after the other, take a small part of the reader's time, and
+// after that others are looked at in time.
+func TestContextWaits(t *testing.T) {
+	patience = time.Second
+	t.Cleanup(func() { patience = testscale.Patience })
+	const span = 2 * time.Minute
+	begin := time.Unix(1e9, 0)
+	for _, wait := range []func(allowed time.Duration) time.Duration{
+		func(allowed time.Duration) time.Duration { return allowed },
+		func(allowed time.Duration) time.Duration { return allowed * 9 / 10 },
+		func(allowed time.Duration) time.Duration { return allowed + 100*time.Millisecond }, // the machine is slow
+		func(time.Duration) time.Duration { return 100 * time.Microsecond },
+	} {
+		var a allowance
+		now, waited := begin, time.Duration(0)
+		for now.Sub(begin) < span {
+			d := a.at(now)
+			if d > 0 {
+				require.LessOrEqual(t, d, patience)
+				d = wait(d)
+				a.spend(d)
+				waited += d
+			}
+			now = now.Add(max(d, time.Millisecond)) // the next record
+		}
+		assert.Less(t, waited, span/waitShare+2*patience)
+		assert.Greater(t, waited, span/waitShare-2*patience)
+		assert.Equal(t, patience, a.at(now.Add(waitShare*2*patience)))
+	}
+}
+
 // TestServiceNames: the name is a text that is not too long.
 func TestServiceNames(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
@@ -133,6 +164,7 @@ func TestServiceNames(t *testing.T) {
 		{[]string{"service.name="}, ""},
 		{[]string{"service.name=" + long}, long},
 		{[]string{"service.name=" + long + "x"}, ""},
+		{[]string{"service.name=a", "service.name=b"}, "a"},
 		{[]string{"service=x", "service.name=a\x1b\xff", "host.name=x"}, "a\x1b\xff"},
 	} {
 		pid := int32(100 + i)

@@ -1,6 +1,9 @@
 package reader
 
 import (
+	"fmt"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -61,4 +64,23 @@ func TestContextValues(t *testing.T) {
 		{"a", contextValue([]any{int64(1), "x", nil})}, {"b", contextValue(true)}, {"c", contextValue([]byte{1, 2})}, {"d", contextValue(0.5)},
 	}).String())
 	assert.Equal(t, MapValue([]Field{{"k", Int64Value(7)}}), contextValue([]processcontext.Attribute{{Key: "k", Value: int64(7)}}))
+}
+
+// TestManyAttributes: a process that publishes thousands of attributes takes memory, and so time, in proportion, not their square.
+func TestManyAttributes(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	proc.add(100, "a", "/a", "/")
+	var list []string
+	for i := range 6000 {
+		list = append(list, fmt.Sprintf("%04x", i))
+	}
+	proc.publish(100, list...)
+	dir := filepath.Join(proc.dir, "100")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	resource := readContext(dir).resource
+	runtime.ReadMemStats(&after)
+	assert.Greater(t, len(resource), maxResource-100)
+	assert.LessOrEqual(t, len(resource), maxResource)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1000*len(list)))
 }

@@ -39,6 +39,8 @@ type Config struct {
 	Mapping    Mapping          `mapstructure:"mapping"`
 	Attributes AttributesConfig `mapstructure:"resource_attributes"`
 	Retry      RetryConfig      `mapstructure:"retry_on_failure"`
+
+	RecordAttributes RecordAttributesConfig `mapstructure:"attributes"`
 }
 
 // DiscoveryConfig says how events are found.
@@ -109,6 +111,12 @@ type AttributesConfig struct {
 	NodeName       AttributeConfig `mapstructure:"k8s.node.name"`
 }
 
+// RecordAttributesConfig selects the attributes that the receiver sets in log records and spans, unless their program does.
+type RecordAttributesConfig struct {
+	Thread AttributeConfig `mapstructure:"thread.id"`
+	Name   AttributeConfig `mapstructure:"user_events.name"`
+}
+
 // AttributeConfig selects an attribute.
 type AttributeConfig struct {
 	Enabled bool `mapstructure:"enabled"`
@@ -167,7 +175,8 @@ func defaultConfig() *Config {
 			PID: AttributeConfig{true}, ExecutableName: AttributeConfig{true}, Cgroup: AttributeConfig{true}, ContainerID: AttributeConfig{true},
 			PodUID: AttributeConfig{true}, HostName: AttributeConfig{true}, NodeName: AttributeConfig{true},
 		},
-		Retry: RetryConfig{Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: maxRetry},
+		RecordAttributes: RecordAttributesConfig{Name: AttributeConfig{true}},
+		Retry:            RetryConfig{Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 5 * time.Second, MaxElapsedTime: maxRetry},
 	}
 }
 

@@ -69,14 +69,15 @@ func TestConfigAll(t *testing.T) {
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
 		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
-		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
-		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
-		Queue:     QueueConfig{SizeMiB: 16},
-		Batch:     BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
-		Spans:     SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
-		Tail:      TailConfig{By: "request_id", Window: 5 * time.Second, SizeMiB: 8},
-		Mapping:   MappingRaw,
-		Retry:     RetryConfig{InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second},
+		Discovery:        DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
+		Ring:             RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
+		Queue:            QueueConfig{SizeMiB: 16},
+		Batch:            BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
+		Spans:            SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
+		Tail:             TailConfig{By: "request_id", Window: 5 * time.Second, SizeMiB: 8},
+		Mapping:          MappingRaw,
+		RecordAttributes: RecordAttributesConfig{Thread: AttributeConfig{true}},
+		Retry:            RetryConfig{InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second},
 	}, cfg)
 	assert.NoError(t, confmap.Validate(cfg))
 	o, err := cfg.readerOptions(allSignals(), nil)

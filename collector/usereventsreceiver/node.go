@@ -15,6 +15,7 @@ func (c *Config) converterOptions() *otlp.Options {
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
 		OmitPID: !a.PID.Enabled, OmitExecutableName: !a.ExecutableName.Enabled, OmitCgroup: !a.Cgroup.Enabled,
 		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.PodUID.Enabled,
+		OmitThread: !c.RecordAttributes.Thread.Enabled, OmitName: !c.RecordAttributes.Name.Enabled,
 		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
 	}
 	if a.HostName.Enabled {

@@ -14,12 +14,12 @@ import (
 // TestConverterOptions: the configuration says which resource attributes there are, and the name of the node.
 func TestConverterOptions(t *testing.T) {
 	assert.Equal(t, &otlp.Options{
-		Raw: true, OmitPID: true, OmitExecutableName: true, OmitCgroup: true, OmitContainerID: true, OmitPodUID: true,
+		Raw: true, OmitPID: true, OmitExecutableName: true, OmitCgroup: true, OmitContainerID: true, OmitPodUID: true, OmitName: true,
 		MaxSpans: 1000, MaxBytes: 4 << 20, MaxWait: 5 * time.Second,
 	}, load(t, "user_events/all").converterOptions())
 	cfg := defaultConfig()
 	assert.Equal(t, &otlp.Options{
-		DropSpanStarts: true, HostName: machineName(), MaxSpans: 10_000, MaxBytes: 16 << 20, MaxWait: 2 * time.Second,
+		DropSpanStarts: true, OmitThread: true, HostName: machineName(), MaxSpans: 10_000, MaxBytes: 16 << 20, MaxWait: 2 * time.Second,
 	}, cfg.converterOptions())
 	cfg.NodeName = "node1"
 	assert.Equal(t, "node1", cfg.converterOptions().HostName)

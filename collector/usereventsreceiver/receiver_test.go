@@ -91,7 +91,7 @@ func TestSignals(t *testing.T) {
 	record := resource.ScopeLogs().At(0).LogRecords().At(0)
 	assert.Equal(t, "cache miss", record.Body().AsString())
 	assert.Equal(t, "WARN", record.SeverityText())
-	assert.Equal(t, map[string]any{"shard": int64(3), "thread.id": int64(815), "user_events.name": "myapp_warn"}, record.Attributes().AsRaw())
+	assert.Equal(t, map[string]any{"shard": int64(3), "user_events.name": "myapp_warn"}, record.Attributes().AsRaw())
 	assert.Equal(t, "GET /", traces.AllTraces()[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Name())
 	assert.Equal(t, "requests", metrics.AllMetrics()[0].ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Name())
 

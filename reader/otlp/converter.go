@@ -3,7 +3,6 @@ package otlp
 import (
 	"container/list"
 	"fmt"
-	"hash/maphash"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -24,6 +23,8 @@ type Options struct {
 	// OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID and OmitCgroup omit the resource attributes process.pid,
 	// process.executable.name, container.id, k8s.pod.uid and process.linux.cgroup. Those that programs send stay as they are then.
 	OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID, OmitCgroup bool
+	// OmitThread and OmitName omit the attributes thread.id and user_events.name.
+	OmitThread, OmitName bool
 	// HostName and NodeName are the resource attributes host.name and k8s.node.name; "" leaves them to the programs.
 	HostName, NodeName string
 	// MaxSpans and MaxBytes limit the events and links that wait for the end of their span, however long it takes: the
@@ -56,6 +57,7 @@ type Pending struct {
 // the events and links that wait for their span. It is not safe for concurrent use.
 type Converter struct {
 	o       Options
+	own     int // attributes that all records have
 	texts   texts
 	origins origins
 	writers writers
@@ -88,7 +90,13 @@ func NewConverter(o *Options) *Converter {
 		c.o.MaxWait = 2 * time.Second
 	}
 	c.o.MaxBytes = max(c.o.MaxBytes, minWaiting)
-	c.texts.seed = maphash.MakeSeed()
+	c.own = 2
+	for _, omitted := range []bool{c.o.OmitThread, c.o.OmitName} {
+		if omitted {
+			c.own--
+		}
+	}
+	c.texts = newTexts()
 	c.origins.reset()
 	c.logs.reset()
 	c.traces.reset()

@@ -41,7 +41,7 @@
 // process.executable.name, process.linux.cgroup (the path), container.id and k8s.pod.uid. These are the kernel's, and replace the
 // values that a program sends: what is outside of containers has no container.id. So do host.name and k8s.node.name, if Options have them.
 //
-// Log records and spans have the program's attributes, which take precedence, and
+// Log records and spans have the program's attributes, which take precedence, and, unless Options omit the first two,
 //
 //	thread.id              of the thread that wrote the record
 //	user_events.name       the tracepoint

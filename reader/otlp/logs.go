@@ -18,8 +18,7 @@ const (
 	keyRaw       = "user_events.raw"
 	keyPrefix    = "user_events."
 
-	ownAttributes = 2 // room for those that all records have
-	logSize       = len(`{"timeUnixNano":"","observedTimeUnixNano":"","severityNumber":24,"severityText":"","body":{"stringValue":},"attributes":[],`+
+	logSize = len(`{"timeUnixNano":"","observedTimeUnixNano":"","severityNumber":24,"severityText":"","body":{"stringValue":},"attributes":[],`+
 		`"droppedAttributesCount":4294967295,"flags":255,"traceId":"","spanId":"","eventName":""},`) + 2*numberSize + 2*(16+8)
 	groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
 )
@@ -147,7 +146,7 @@ func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 
 // putAttributes puts the attributes of a log record or a span, and returns their approximate size in JSON.
 func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
-	reserve(to, len(ev.Fields))
+	c.reserve(to, len(ev.Fields))
 	size = c.putAll(to, ev.Fields, 0) + c.putOrigin(to, ev) + putTruncated(to, ev)
 	if ev.Kind == reader.KindOther && ev.Header != nil {
 		size += c.putHeader(to, ev.Header)
@@ -156,9 +155,9 @@ func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 }
 
 // reserve makes room for n fields, and for the attributes that all records have.
-func reserve(to pcommon.Map, n int) {
+func (c *Converter) reserve(to pcommon.Map, n int) {
 	if n <= searchable { // putMany makes room itself
-		to.EnsureCapacity(n + ownAttributes)
+		to.EnsureCapacity(n + c.own)
 	}
 }
 
@@ -173,12 +172,16 @@ func putTruncated(to pcommon.Map, ev *reader.Event) (size int) {
 
 // putOrigin puts attributes for the origin of a record, and returns their approximate size.
 func (c *Converter) putOrigin(to pcommon.Map, ev *reader.Event) (size int) {
-	if ev.TID != 0 {
+	if ev.TID != 0 && !c.o.OmitThread {
 		putMissing(to, keyThread, func(v pcommon.Value) { v.SetInt(int64(ev.TID)) })
+		size = memberSize + len(keyThread) + numberSize
 	}
-	name, size := c.texts.keepName(ev.Name)
+	if c.o.OmitName {
+		return size
+	}
+	name, nameSize := c.texts.keepName(ev.Name)
 	putMissing(to, keyName, func(v pcommon.Value) { v.SetStr(name) })
-	return 2*memberSize + len(keyThread+keyName) + numberSize + size
+	return size + memberSize + len(keyName) + nameSize
 }
 
 // putHeader puts the values that only the header of an EventHeader event has.

@@ -72,6 +72,34 @@ func TestLogRecordTimes(t *testing.T) {
 	assert.Equal(t, map[string]any{"thread.id": "main", "user_events.name": "mine"}, logs.At(2).Attributes().AsRaw())
 }
 
+// TestOmittedRecordAttributes: options leave out what the converter adds, and never what a program sends.
+func TestOmittedRecordAttributes(t *testing.T) {
+	for _, o := range []Options{{}, {OmitThread: true}, {OmitName: true}, {OmitThread: true, OmitName: true}} {
+		want := map[string]any{"thread.id": int64(815), "user_events.name": "myapp_x", "a": int64(1)}
+		if o.OmitThread {
+			delete(want, "thread.id")
+		}
+		if o.OmitName {
+			delete(want, "user_events.name")
+		}
+		c := NewConverter(&o)
+		fields := []reader.Field{field("a", reader.Int64Value(1))}
+		add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Fields = fields }), event(reader.KindSpan, func(ev *reader.Event) { ev.Fields = fields }))
+		size := c.Pending().LogBytes
+		log := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
+		assert.Equal(t, want, log.Attributes().AsRaw())
+		assert.Equal(t, want, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw())
+
+		other := NewConverter(&o)
+		add(t, other, event(reader.KindLog, nil))
+		assert.Greater(t, size, other.Pending().LogBytes)
+		own := []reader.Field{field("thread.id", reader.StringValue("main")), field("user_events.name", reader.StringValue("mine"))}
+		add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Fields = own }))
+		assert.Equal(t, map[string]any{"thread.id": "main", "user_events.name": "mine"},
+			c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().AsRaw())
+	}
+}
+
 func TestOtherEvents(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,

@@ -36,7 +36,7 @@ func (c *Converter) addRaw(ev *reader.Event) error {
 	to := lr.Attributes()
 	c.names = 0
 	c.flat = c.appendFlat(c.flat[:0], "", ev.Fields)
-	reserve(to, len(c.flat))
+	c.reserve(to, len(c.flat))
 	size := c.putAll(to, c.flat, 0) + nameSize + rawOwnSize
 	clear(c.flat)
 	if ev.Undecodable && len(ev.Raw) > tracepoint.CommonSize {

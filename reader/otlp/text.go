@@ -21,6 +21,7 @@ type texts struct {
 	chunk strings.Builder
 	alone bool // without chunks, for data that is kept for long
 	names [knownNames]knownName
+	last  *knownName   // the one before: records have the same names in the same order
 	seed  maphash.Seed // of the hashes
 }
 
@@ -28,6 +29,7 @@ type texts struct {
 type knownName struct {
 	text string
 	size int
+	next *knownName // the one that came after it
 }
 
 // keep returns a copy of a text that is valid UTF-8: other bytes become U+FFFD.
@@ -67,6 +69,15 @@ func (t *texts) copy(s string) string {
 
 // keepName is keepSized for a text that many records have, such as the name of an attribute. They share one copy of it.
 func (t *texts) keepName(s string) (text string, size int) {
+	if n := t.last.next; n.text == s && s != "" {
+		t.last = n
+		return n.text, n.size
+	}
+	return t.findName(s)
+}
+
+// findName is keepName for a text that the last one was not followed by before.
+func (t *texts) findName(s string) (text string, size int) {
 	if len(s) == 0 || len(s) > maxName {
 		return t.keepSized(s)
 	}
@@ -77,7 +88,18 @@ func (t *texts) keepName(s string) (text string, size int) {
 		}
 		n.text, n.size = strings.Clone(s), jsonSize(s)
 	}
+	t.last.next, t.last = n, n
+	if n.next == nil {
+		n.next = n
+	}
 	return n.text, n.size
+}
+
+// newTexts returns texts without any.
+func newTexts() texts {
+	none := new(knownName)
+	none.next = none
+	return texts{seed: maphash.MakeSeed(), last: none}
 }
 
 // timestamp returns a time in nanoseconds since 1970, and 0 for the zero time and earlier times.

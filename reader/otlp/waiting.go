@@ -88,7 +88,7 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 	}
 	e.event.SetTimestamp(timestamp(at))
 	e.event.SetDroppedAttributesCount(ev.DroppedAttributes)
-	reserve(e.event.Attributes(), len(ev.Fields)) // a log record gets them if the span does not arrive
+	c.reserve(e.event.Attributes(), len(ev.Fields)) // a log record gets them if the span does not arrive
 	e.bytes += c.putAll(e.event.Attributes(), ev.Fields, 0) + putTruncated(e.event.Attributes(), ev) + c.putOrigin(e.record.Attributes(), ev)
 	e.record.SetObservedTimestamp(timestamp(ev.Time))
 	e.record.SetTraceID(ev.TraceID)

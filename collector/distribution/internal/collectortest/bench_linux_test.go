@@ -40,8 +40,8 @@ func measure(b *testing.B, name string, f func(b *testing.B)) {
 }
 
 // BenchmarkThroughput moves log records with five attributes to a sink that counts and discards them: from a program that writes user_events
-// as fast as it can, and the same records from a file with lines of JSON. It reports the processor time of the Collector for each record
-// that arrived, the kernel's work for it included.
+// as fast as it can, and the same records from a file with lines of JSON. It reports the processor time of the Collector
+// for each record that arrived, the kernel's work for it included; and that of a server for the same records in requests of OTLP.
 func BenchmarkThroughput(b *testing.B) {
 	dir := kerneltest.RequireTool(b, "taskset")
 	measure(b, "user_events", func(b *testing.B) {
@@ -58,6 +58,12 @@ func BenchmarkThroughput(b *testing.B) {
 		b.ReportMetric(float64(dropped), droppedUnit)
 		c.end()
 	})
+	withoutKernel(b)
+}
+
+// withoutKernel measures what needs no user_events.
+func withoutKernel(b *testing.B) {
+	measure(b, "otlp", serveOTLP)
 	measure(b, "file_log-json", func(b *testing.B) { readFile(b, "{type: json_parser}") })
 	measure(b, "file_log-json-time-severity", func(b *testing.B) { readFile(b, wholeParser) })
 }
@@ -68,8 +74,7 @@ func BenchmarkNative(b *testing.B) {
 	if testscale.Guest() {
 		b.Skip("not on this kernel: a guest has BenchmarkThroughput")
 	}
-	measure(b, "file_log-json", func(b *testing.B) { readFile(b, "{type: json_parser}") })
-	measure(b, "file_log-json-time-severity", func(b *testing.B) { readFile(b, wholeParser) })
+	withoutKernel(b)
 }
 
 // wholeParser also sets the time and the severity of a record, as user_events has them.

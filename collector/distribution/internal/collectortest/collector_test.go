@@ -28,7 +28,7 @@ var (
 	build        = filepath.Join(distribution, ".build")
 )
 
-// buildOnce builds the Collector and the writer in C with the modules of this checkout.
+// buildOnce builds the Collector and the programs in C with the modules of this checkout.
 var buildOnce = sync.OnceValue(func() error {
 	if testscale.Guest() { // it has what was built on the host
 		return nil
@@ -67,6 +67,7 @@ type settings struct {
 	sink       string   // more keys of the sink
 	pipelines  []string
 	command    []string // in front of the Collector
+	configs    []string // files of a configuration that this one adds to
 	process    *syscall.SysProcAttr
 }
 
@@ -97,7 +98,10 @@ func start(tb testing.TB, s settings) *collector {
 	}
 	config := filepath.Join(dir, "config.yaml")
 	require.NoError(tb, os.WriteFile(config, []byte(c.configuration(s)), 0o600))
-	args := append(s.command, built(tb, "userevents-collector"), "--config", config)
+	args := append(s.command, built(tb, "userevents-collector"))
+	for _, path := range append(s.configs, config) {
+		args = append(args, "--config", path)
+	}
 	log, err := os.Create(c.log)
 	require.NoError(tb, err)
 	defer func() { require.NoError(tb, log.Close()) }()
@@ -154,8 +158,11 @@ func (c *collector) until(what string, condition func() bool) {
 }
 
 // received returns the report of the sink.
-func (c *collector) received() (r sink.Report) {
-	text, err := os.ReadFile(c.report)
+func (c *collector) received() sink.Report { return c.reportIn(c.report) }
+
+// reportIn returns the report in a file.
+func (c *collector) reportIn(file string) (r sink.Report) {
+	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) { // nothing has arrived
 		return r
 	}

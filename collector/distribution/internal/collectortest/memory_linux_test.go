@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func wanted(tb testing.TB, pid int) (enabled, offered int) {
 }
 
 // enabledIn waits until the Collector has enabled all events of programs.
-func enabledIn(t *testing.T, programs ...*program) {
+func enabledIn(t testing.TB, programs ...*program) {
 	t.Helper()
 	for _, p := range programs {
 		testscale.Eventually(t, func() bool {
@@ -117,6 +118,43 @@ func TestMemorySpans(t *testing.T) {
 	assert.Equal(t, []int{0, n}, []int{c.received().Logs, c.received().Spans})
 }
 
+// TestMemoryFailedRequests: with the example for failed requests, one pipeline gets the records of level info and above, and another one all
+// records of failed requests, also while the exporter of the first one takes nothing.
+func TestMemoryFailedRequests(t *testing.T) {
+	testscale.HostOnly(t)
+	const requests = 400
+	dir := t.TempDir()
+	configs := examples(t, dir, "config.yaml", "config-failed-requests.yaml")
+	memory := fmt.Sprintf("{events: [%s], transport: memory, discovery: {poll_interval: 10ms}}", memoryName)
+	c := start(t, settings{
+		configs: configs, receivers: "  user_events: " + memory + "\n  user_events/failed: " + memory, pipelines: onlyLogs, sink: "    detailed: true",
+	})
+	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
+	p := launchNative(t, "requests", requests)
+	enabledIn(t, p)
+	c.until("both receivers are attached", func() bool {
+		own := c.scrape()
+		return own.sum(attachedEvents, `receiver="user_events"`) == 3 && own.sum(attachedEvents, `receiver="user_events/failed"`) == 4
+	})
+	p.start()
+	p.end()
+	name := memoryName + "_requests_"
+	want := map[string]int{name + "debug": 2 * requests / failing, name + "info": requests / failing, name + "error": requests / failing}
+	failed := filepath.Join(dir, "sink-failed.json")
+	c.until("the records of failed requests have arrived", func() bool { return c.reportIn(failed).Logs >= 4*requests/failing })
+	assert.Zero(t, c.received().Logs, "the other exporter takes nothing")
+	require.NoError(t, os.Remove(c.stall))
+	c.until("the records of level info have arrived", func() bool { return c.received().Logs >= requests+requests/failing })
+	own := c.scrape()
+	c.end()
+	assert.Equal(t, want, c.reportIn(failed).Events)
+	assert.Equal(t, map[string]int{name + "info": requests, name + "error": requests / failing}, c.received().Events)
+	for _, receiver := range []string{"user_events", "user_events/failed"} {
+		assert.Zero(t, own.sum("otelcol_receiver_user_events_lost_records", `receiver="`+receiver+`"`), receiver)
+	}
+	assert.Equal(t, 3*requests+requests/failing, own.sum("otelcol_receiver_user_events_read_records", `receiver="user_events/failed"`))
+}
+
 // TestMemoryStall: while the pipeline takes nothing, the receiver's queue and the rings of two programs with the same events fill, and the
 // programs go on and end. Each record arrives in the end or is counted as lost, exactly, by event.
 func TestMemoryStall(t *testing.T) {
@@ -147,5 +185,67 @@ func TestMemoryStall(t *testing.T) {
 	_, arrived := c.account(map[string]int{name: sum})
 	assert.Positive(t, arrived)
 	c.until("no event is attached", func() bool { return c.scrape().sum(attachedEvents) == 0 })
+	c.end()
+}
+
+// TestMemoryContexts: a program cannot claim with its process context to be another one, and one whose context changes all the time keeps the
+// records of others from nothing.
+func TestMemoryContexts(t *testing.T) {
+	testscale.HostOnly(t)
+	const records = 500
+	c := start(t, settings{receivers: inMemory, sink: "    detailed: true"})
+	launched := map[string]*program{}
+	for _, name := range []string{"", "context", "forged context", "endless context"} {
+		launched[name] = launchAnyhow(t, "slog", records, 0, nil, append(memoryEnv, envSurroundings+"="+name)...)
+		enabledIn(t, launched[name])
+	}
+	for _, p := range launched {
+		p.start()
+		assert.Equal(t, records, p.end()[memoryName+"_slog_info"])
+	}
+	c.until("all records have arrived", func() bool { return c.received().Logs == len(launched)*records })
+	var pids []int
+	for _, p := range launched {
+		pids = append(pids, p.cmd.Process.Pid)
+	}
+	all := c.resources(pids...)
+	require.Len(t, all, len(launched))
+	for name, p := range launched {
+		r := all[p.cmd.Process.Pid]
+		require.NotNil(t, r, name)
+		assert.Equal(t, "collectortest.test", r["process.executable.name"], name)
+		assert.NotEqual(t, "bank", r["process.linux.cgroup"], name)
+		assert.NotEqual(t, "bank", r["host.name"], name)
+		switch name {
+		case "context":
+			assert.Equal(t, []any{"shop-go", "red"}, []any{r["service.name"], r["team"]})
+		case "forged context":
+			assert.Equal(t, "red", r["team"])
+			assert.Contains(t, r, "not UTF-8 \uFFFD")
+		case "":
+			assert.NotContains(t, r, "team")
+		}
+	}
+	c.end()
+}
+
+// BenchmarkMemory is BenchmarkThroughput with a program whose events are in shared memory, on this machine.
+func BenchmarkMemory(b *testing.B) {
+	testscale.HostOnly(b)
+	measure(b, "slog", readMemory)
+}
+
+func readMemory(b *testing.B) {
+	w := launchNative(b, "slog", b.N)
+	c := start(b, settings{receivers: inMemory, pipelines: onlyLogs})
+	enabledIn(b, w)
+	arrived := c.throughput(b, func() {
+		w.start()
+		require.Equal(b, b.N, w.end()[memoryName+"_slog_info"])
+	})
+	lost, dropped := c.losses()
+	require.Equal(b, b.N, arrived+lost+dropped, "written = arrived + lost + dropped")
+	b.ReportMetric(float64(lost), lostUnit)
+	b.ReportMetric(float64(dropped), droppedUnit)
 	c.end()
 }

@@ -3,6 +3,7 @@ package collectortest
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -18,12 +19,14 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/sloghandler/oteltrace"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -62,7 +65,7 @@ func TestMain(m *testing.M) {
 }
 
 // writers are programs that write records of one kind each.
-var writers = map[string]func(*writer) error{"slog": writeSlog, "otel": writeOtel, "headers": writeHeaders}
+var writers = map[string]func(*writer) error{"slog": writeSlog, "otel": writeOtel, "headers": writeHeaders, "requests": writeRequests}
 
 // named returns the name of a program's events.
 func named(name string) string { return cmp.Or(os.Getenv(envProgram), "collected") + "_" + name }
@@ -146,6 +149,37 @@ func writeSlog(w *writer) error {
 // request logs a record. It is also what the benchmark has in a file.
 func request(logger *slog.Logger, n int) {
 	logger.Info("request served", "method", "GET", "route", "/users/{id}", "status", 200, "latency_ms", 1.5, "n", n)
+}
+
+// failing is of how many requests one fails.
+const failing = 10
+
+// writeRequests writes the log records of requests: two of level debug, one of level info, and one of level error if the request fails.
+func writeRequests(w *writer) error {
+	h, err := sloghandler.New(named("requests"), &sloghandler.Options{TraceContext: oteltrace.Context})
+	if err != nil {
+		return err
+	}
+	l := slog.New(h)
+	err = w.run(func(n int) error {
+		id := trace.TraceID{}
+		binary.BigEndian.PutUint64(id[:], uint64(n+1))
+		ctx := trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: trace.SpanID{1}}))
+		l.DebugContext(ctx, "looks for the user", "n", n)
+		l.InfoContext(ctx, "request served", "n", n)
+		if n%failing == 0 {
+			l.ErrorContext(ctx, "no such user", "n", n)
+		}
+		l.DebugContext(ctx, "frees the memory", "n", n)
+		return nil
+	}, func() map[string]uint64 {
+		counts := map[string]uint64{}
+		for name, s := range h.Stats() {
+			counts[name] = s.Written
+		}
+		return counts
+	})
+	return errors.Join(err, h.Close())
 }
 
 // writeOtel writes log records and spans in turn.

@@ -21,6 +21,9 @@ type Report struct {
 	// Log records and spans by user_events.name, container.id, process.executable.name and process.pid.
 	Events, Containers, Programs, Processes map[string]int
 
+	// Resources are log records and spans by all attributes of their resource, as a JSON object.
+	Resources map[string]int
+
 	// Whole are spans by the numbers of events that have the span's name, and of links whose attribute SpanName is that: see Parts.
 	Whole map[string]int
 
@@ -47,7 +50,7 @@ type counter struct {
 }
 
 func newCounter(config *Config) *counter {
-	return &counter{config: config, report: Report{Events: map[string]int{}, Containers: map[string]int{}, Programs: map[string]int{}, Processes: map[string]int{}, Whole: map[string]int{}, Delays: map[int64]int{}}}
+	return &counter{config: config, report: Report{Events: map[string]int{}, Containers: map[string]int{}, Programs: map[string]int{}, Processes: map[string]int{}, Resources: map[string]int{}, Whole: map[string]int{}, Delays: map[int64]int{}}}
 }
 
 // wait returns when the exporter is not stalled.
@@ -155,11 +158,16 @@ func (c *counter) detail(attributes pcommon.Map) {
 	c.report.Events[text(attributes, "user_events.name")]++
 }
 
-// origin counts the records of a resource by their container, program and process.
+// origin counts the records of a resource.
 func (c *counter) origin(resource pcommon.Resource, n int) {
 	c.report.Containers[text(resource.Attributes(), "container.id")] += n
 	c.report.Programs[text(resource.Attributes(), "process.executable.name")] += n
 	c.report.Processes[text(resource.Attributes(), "process.pid")] += n
+	all, err := json.Marshal(resource.Attributes().AsRaw())
+	if err != nil { // a number that JSON has not
+		all = []byte(err.Error())
+	}
+	c.report.Resources[string(all)] += n
 }
 
 // text returns the text of an attribute, or "".
