@@ -36,9 +36,12 @@ func readDefaults(root string) (d defaults, err error) {
 	return d, nil
 }
 
+// drainMiB is the memory of records that are taken out of the rings at a time, for up to 256 processors.
+const drainMiB = 10
+
 // bound returns the memory that the receiver takes at most, in MiB, as its README says.
 func (d defaults) bound(processors float64) float64 {
-	return (2+4)*processors*d.ringKiB/1024 + d.queueMiB + 3*d.batchKiB/1024 + d.spansMiB
+	return 2*processors*d.ringKiB/1024 + drainMiB + d.queueMiB + 3*d.batchKiB/1024 + d.spansMiB
 }
 
 // What the benchmarks of the Collector are called.

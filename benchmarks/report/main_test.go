@@ -164,7 +164,7 @@ func TestSizing(t *testing.T) {
 	stalls, err := s.Stalls()
 	require.NoError(t, err)
 	assert.Equal(t, "| 100 | 2000 s |\n| 1,000 | 200 s |\n| 10,000 | 20 s |", stalls)
-	assert.Contains(t, s.Bounds(), "| 8 | 140 MiB | 190 MiB |\n")
+	assert.Contains(t, s.Bounds(), "| 8 | 118 MiB | 168 MiB |\n")
 	assert.Contains(t, s.Fleet(10_000), "| 1,000 | 0.30 % | 30 | 488 GiB | 1953 GiB |\n")
 	_, err = s.MiB("Idle/user_events=100", "max-resident-bytes")
 	assert.ErrorContains(t, err, "no max-resident-bytes of Idle/user_events=100")
