@@ -73,6 +73,8 @@ type Options struct {
 	// longer; those that Processes excludes do not count. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
 	// than user_events have no limit. It needs ReadStream.
 	Limit int
+	// Share limits what each program takes of a Reader that reads all of a machine. With Limit, both apply.
+	Share Share
 	// Transport is the way of the events. TransportAny is the default.
 	Transport Transport
 	// Read is the way in which records are read.
@@ -81,6 +83,16 @@ type Options struct {
 	Decode DecodeOptions
 	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
+}
+
+// Share is what a process may write in a second of CLOCK_MONOTONIC, in all of its user events together. Above it, those of its events that
+// have more than an equal part of the share are disabled for the rest of the second, as by Options.Limit; a rare event of errors is not.
+// Records of that time are in no count; [EventStats].Limited is for how long they are missing. What was written until then is read. An event of the kernel that was
+// disabled is in rings of its own from then on, with all others of these, where there is the memory for them: it takes the room of others no more.
+// It needs ReadStream.
+type Share struct {
+	Records int // 0 means any number
+	Bytes   int // of payload; 0 means any number
 }
 
 // ReadMode is the way in which a Reader reads records.
@@ -245,6 +257,7 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	if err := r.o.checkLimit(); err != nil {
 		return nil, err
 	}
+	r.limits = r.o.limited()
 	if r.o.MaxEvents < 0 {
 		return nil, fmt.Errorf("the option MaxEvents is negative: %w", errno.EINVAL)
 	}

@@ -31,6 +31,7 @@ type Config struct {
 	NodeName string `mapstructure:"node_name"`
 
 	Discovery  DiscoveryConfig  `mapstructure:"discovery"`
+	Share      ShareConfig      `mapstructure:"program_share"`
 	Ring       RingConfig       `mapstructure:"ring"`
 	Queue      QueueConfig      `mapstructure:"queue"`
 	Batch      BatchConfig      `mapstructure:"batch"`
@@ -54,6 +55,13 @@ type DiscoveryConfig struct {
 	// MaxEvents limits how many events of the kernel are attached at the same time, and how many in the shared memory of each program;
 	// 0 means as many as the limit of descriptors allows. The log names the others.
 	MaxEvents int `mapstructure:"max_events"`
+}
+
+// ShareConfig limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its
+// events that have more than an equal part are disabled for the rest of the second. 0 means any number.
+type ShareConfig struct {
+	Records int `mapstructure:"records_per_second"`
+	KiB     int `mapstructure:"kib_per_second"` // of payload
 }
 
 // RingConfig has the options of the rings: the kernel has one for each processor, and the shared memory of a program has as many as
@@ -230,6 +238,11 @@ func (c *DiscoveryConfig) Validate() error {
 		within("poll_interval", c.PollInterval, time.Millisecond, time.Hour),
 		within("retry_interval", c.RetryInterval, time.Millisecond, time.Hour),
 		within("max_events", c.MaxEvents, 0, 1<<30))
+}
+
+// Validate reports all errors.
+func (c *ShareConfig) Validate() error {
+	return errors.Join(within("records_per_second", c.Records, 0, 1<<30), within("kib_per_second", c.KiB, 0, 1<<21))
 }
 
 // Validate reports all errors.

@@ -70,6 +70,7 @@ func TestConfigAll(t *testing.T) {
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
 		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
 		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
+		Share:     ShareConfig{Records: 1000, KiB: 512},
 		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		Queue:     QueueConfig{SizeMiB: 16},
 		Batch:     BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
@@ -85,6 +86,7 @@ func TestConfigAll(t *testing.T) {
 	o.Where = nil
 	assert.Equal(t, &reader.Options{
 		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
+		Share:    reader.Share{Records: 1000, Bytes: 512 << 10},
 		CgroupID: true, Partial: true, Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
@@ -97,6 +99,7 @@ func TestConfigInvalid(t *testing.T) {
 		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: level "loud"`, `cgroup: "kubepods.slice"`, `where: the name of a value expected`,
 		`transport: "shared"`,
 		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
+		"program_share: records_per_second: -1", "kib_per_second: 4194304",
 		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
 		"queue: size_mib: 0", "batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,

@@ -74,5 +74,6 @@ func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reade
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Kinds: c.kinds(out), Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
+		Share: reader.Share{Records: c.Share.Records, Bytes: c.Share.KiB << 10},
 	}, err
 }

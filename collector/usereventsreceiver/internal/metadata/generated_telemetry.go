@@ -32,6 +32,8 @@ type TelemetryBuilder struct {
 	ReceiverUserEventsDroppedRecords     metric.Int64Counter
 	ReceiverUserEventsExcludedRecords    metric.Int64Counter
 	ReceiverUserEventsFailedAttachments  metric.Int64Counter
+	ReceiverUserEventsLimitedTime        metric.Float64Counter
+	ReceiverUserEventsLimits             metric.Int64Counter
 	ReceiverUserEventsLostRecords        metric.Int64Counter
 	ReceiverUserEventsOrphans            metric.Int64Counter
 	ReceiverUserEventsQueueCapacity      metric.Int64Gauge
@@ -133,6 +135,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_failed_attachments",
 		metric.WithDescription("Attempts to attach to an event that failed. [Alpha]"),
 		metric.WithUnit("{attempt}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsLimitedTime, err = builder.meter.Float64Counter(
+		"otelcol_receiver_user_events_limited_time",
+		metric.WithDescription("Time for which an event was disabled because its program was above program_share. Records of that time are in no count. Those of several programs in shared memory add up. [Alpha]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsLimits, err = builder.meter.Int64Counter(
+		"otelcol_receiver_user_events_limits",
+		metric.WithDescription("How often an event was disabled until the next second because its program was above program_share. [Alpha]"),
+		metric.WithUnit("{time}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsLostRecords, err = builder.meter.Int64Counter(

@@ -31,6 +31,8 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsDroppedRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsExcludedRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1)
+	tb.ReceiverUserEventsLimitedTime.Add(context.Background(), 1)
+	tb.ReceiverUserEventsLimits.Add(context.Background(), 1)
 	tb.ReceiverUserEventsLostRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsOrphans.Add(context.Background(), 1)
 	tb.ReceiverUserEventsQueueCapacity.Record(context.Background(), 1)
@@ -48,6 +50,12 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsFailedAttachments(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsLimitedTime(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsLimits(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsLostRecords(t, testTel,
