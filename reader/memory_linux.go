@@ -112,7 +112,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
 			Limit: r.o.programLimit(), Wants: m.wants, Attached: m.attached,
 		},
-		WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
+		RingMemory: r.o.ProgramMemory, WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
 		Disabled: m.disabled,
 		Joined:   func(pid int32, memory uint64) { m.processOf(pid, memory) }, // while it is there
 	})

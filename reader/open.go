@@ -67,6 +67,9 @@ type Options struct {
 	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
+	// ProgramMemory limits the rings in the memory of all programs together, in bytes; 0 means any number. While little is left of it, further
+	// programs have smaller rings than BufferSize. Those for which nothing is left are reported as NoticeFailed, and read when others have ended.
+	ProgramMemory int
 	// Limit is how many records of each event are read in a second of CLOCK_MONOTONIC; 0 means all. It is for the sake of the programs:
 	// the event is disabled for the rest of the second, so that they make no more records. Each program in shared memory keeps to the
 	// limit itself. Those of the kernel share it, and write until the Reader has seen as many and has detached, which may take Latency and
@@ -258,8 +261,8 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 		return nil, err
 	}
 	r.limits = r.o.limited()
-	if r.o.MaxEvents < 0 {
-		return nil, fmt.Errorf("the option MaxEvents is negative: %w", errno.EINVAL)
+	if r.o.MaxEvents < 0 || r.o.ProgramMemory < 0 {
+		return nil, fmt.Errorf("the option MaxEvents or ProgramMemory is negative: %w", errno.EINVAL)
 	}
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {

@@ -74,7 +74,7 @@ func TestKernelNeighbour(t *testing.T) {
 func testNeighbour(t *testing.T, transport Transport) {
 	var s sink
 	cfg := fast()
-	cfg.Events, cfg.Transport, cfg.Ring.SizeKiB = []string{"rcvshare"}, transport, 64
+	cfg.Events, cfg.Transport, cfg.BudgetMiB = []string{"rcvshare"}, transport, 4
 	cfg.Share = ShareConfig{Records: 1000, KiB: 1 << 20}
 	r, telemetry := collect(t, cfg, &s, zap.NewNop())
 	type program struct {

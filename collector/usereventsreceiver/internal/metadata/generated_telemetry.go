@@ -36,9 +36,11 @@ type TelemetryBuilder struct {
 	ReceiverUserEventsLimits             metric.Int64Counter
 	ReceiverUserEventsLostRecords        metric.Int64Counter
 	ReceiverUserEventsOrphans            metric.Int64Counter
+	ReceiverUserEventsProgramCapacity    metric.Int64Gauge
 	ReceiverUserEventsQueueCapacity      metric.Int64Gauge
 	ReceiverUserEventsQueueSize          metric.Int64ObservableGauge
 	ReceiverUserEventsReadRecords        metric.Int64Counter
+	ReceiverUserEventsRingCapacity       metric.Int64Gauge
 	ReceiverUserEventsTailSize           metric.Int64Gauge
 	ReceiverUserEventsUnattachedTime     metric.Float64Counter
 	ReceiverUserEventsUndecodableRecords metric.Int64Counter
@@ -161,6 +163,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsProgramCapacity, err = builder.meter.Int64Gauge(
+		"otelcol_receiver_user_events_program_capacity",
+		metric.WithDescription("Limit of the memory of the rings of all programs in shared memory, as budget_mib allows. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsQueueCapacity, err = builder.meter.Int64Gauge(
 		"otelcol_receiver_user_events_queue_capacity",
 		metric.WithDescription("Limit of the memory of the queue between the rings and the pipelines. [Alpha]"),
@@ -177,6 +185,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_read_records",
 		metric.WithDescription("Records that were read from the rings. [Alpha]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsRingCapacity, err = builder.meter.Int64Gauge(
+		"otelcol_receiver_user_events_ring_capacity",
+		metric.WithDescription("Size of the kernel's ring of each processor, of which there are up to 3, as budget_mib allows. It is smaller if there is not so much memory. [Alpha]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsTailSize, err = builder.meter.Int64Gauge(

@@ -35,8 +35,10 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsLimits.Add(context.Background(), 1)
 	tb.ReceiverUserEventsLostRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsOrphans.Add(context.Background(), 1)
+	tb.ReceiverUserEventsProgramCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsQueueCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsReadRecords.Add(context.Background(), 1)
+	tb.ReceiverUserEventsRingCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsTailSize.Record(context.Background(), 1)
 	tb.ReceiverUserEventsUnattachedTime.Add(context.Background(), 1)
 	tb.ReceiverUserEventsUndecodableRecords.Add(context.Background(), 1)
@@ -64,6 +66,9 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualReceiverUserEventsOrphans(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsProgramCapacity(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsQueueCapacity(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -71,6 +76,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsReadRecords(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsRingCapacity(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsTailSize(t, testTel,
