@@ -90,7 +90,7 @@ type Options struct {
 
 // Share is what a process may write in a second of CLOCK_MONOTONIC, in all of its user events together. Above it, those of its events that
 // have more than an equal part of the share are disabled for the rest of the second, as by Options.Limit; a rare event of errors is not.
-// Records of that time are in no count; [EventStats].Limited is for how long they are missing. What was written until then is read. An event of the kernel that was
+// Records of that time are in no count; [EventStats].Limited is for how long they are missing. The Reader reads the records before that. An event of the kernel that was
 // disabled is in rings of its own from then on, with all others of these, where there is the memory for them: it takes the room of others no more.
 // It needs ReadStream.
 type Share struct {

@@ -19,8 +19,8 @@ const (
 	ringSets = 3
 	// Limits of the size of a ring, which is a power of two.
 	leastRing, mostRing = 16 << 10, 1 << 20
-	// programCopies is how many times as much as its rings a program takes: these, and copies of records in six times as much memory,
-	// while it or another program is stopped in the middle of a record.
+	// programCopies is the memory that a program takes, in units of its rings: these, and copies of records, while it or another program
+	// is stopped in the middle of a record.
 	programCopies = 7
 )
 
