@@ -29,8 +29,8 @@ type source struct {
 	// Used by Next only:
 	writer  int32          // process that wrote the last record
 	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
-	second  uint64         // of the newest record, with Options.Limit
-	records int            // of that second
+	used    usage          // with Options.Limit or Share
+	pause   func()         // disables an event in shared memory until the next second; nil for those of the kernel
 }
 
 // start attaches to the existing events and follows new ones. refused is why the kernel's are not read. On error it closes the session.
@@ -270,11 +270,17 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	if r.errorRings && hasErrors(e.System(), e.Name()) {
 		o.Ring = errorRing
 	}
+	if r.o.limited() {
+		o.PausedRing = limitedRing
+	}
 	return o
 }
 
-// errorRing is the name of the rings of errors, which a flood of other records does not fill.
-const errorRing = "errors"
+// Names of rings that a flood of other records does not fill: those of errors, and those of events that were above a limit, the floods.
+const (
+	errorRing   = "errors"
+	limitedRing = "limited"
+)
 
 // report records the result of attaching to an event that match selected.
 func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// limitState says what Options.Limit does to an event of the kernel. Programs keep to the limit of events in shared memory themselves.
+// limitState says what Options.Limit and Share do to an event of the kernel.
 type limitState uint8
 
 const (
@@ -22,27 +23,75 @@ const (
 	resuming // being attached again
 )
 
-// checkLimit checks Options.Limit.
+// checkLimit checks Options.Limit and Share.
 func (o *Options) checkLimit() error {
-	switch {
-	case o.Limit < 0 || int64(o.Limit) > math.MaxUint32:
-		return fmt.Errorf("the option Limit is %d, and must be from 0 to %d: %w", o.Limit, uint32(math.MaxUint32), errno.EINVAL)
-	case o.Limit > 0 && o.Read != ReadStream:
-		return fmt.Errorf("the option Limit needs ReadStream: %w", errno.EINVAL)
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"Limit", o.Limit}, {"Share.Records", o.Share.Records}, {"Share.Bytes", o.Share.Bytes}} {
+		switch {
+		case n.value < 0 || int64(n.value) > math.MaxUint32:
+			return fmt.Errorf("the option %s is %d, and must be from 0 to %d: %w", n.name, n.value, uint32(math.MaxUint32), errno.EINVAL)
+		case n.value > 0 && o.Read != ReadStream:
+			return fmt.Errorf("the option %s needs ReadStream: %w", n.name, errno.EINVAL)
+		}
 	}
 	return nil
 }
 
-// limit counts a record of the kernel, and detaches from its event for the rest of the second if there are too many. Those that were
+// limited reports whether events are disabled for a while.
+func (o *Options) limited() bool { return o.Limit > 0 || o.Share != (Share{}) }
+
+// programLimit returns how many records of an event a program in shared memory writes in a second, 0 for all. It may write as many before
+// the Reader has looked.
+func (o *Options) programLimit() int {
+	if o.Limit == 0 || o.Share.Records == 0 {
+		return max(o.Limit, o.Share.Records)
+	}
+	return min(o.Limit, o.Share.Records)
+}
+
+// usage is what was written in a second.
+type usage struct {
+	second         uint64 // of the newest record
+	records, bytes int    // of that second
+}
+
+// add adds a record. It reports whether the record is the first one of its second.
+func (u *usage) add(rec *perf.Record) (first bool) {
+	if second := rec.Monotonic / uint64(time.Second); second > u.second { // others come late
+		*u, first = usage{second: second}, true
+	}
+	u.records++
+	u.bytes += len(rec.Raw) - tracepoint.CommonSize
+	return first
+}
+
+// exceeds reports whether this is more than a part of a share.
+func (u *usage) exceeds(share Share, part int) bool {
+	return share.Records > 0 && u.records*part > share.Records || share.Bytes > 0 && u.bytes*part > share.Bytes
+}
+
+// limit counts a record, and disables its event for the rest of the second if there are too many. Those that were
 // written until then are read, too: they are there, and programs have paid for them.
-func (r *Reader) limit(s *source, rec *perf.Record) {
-	if s.task != nil || !isUserEvents(s.event.System()) {
+func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
+	if s.event != nil && !isUserEvents(s.event.System()) {
 		return
 	}
-	if second := rec.Monotonic / uint64(time.Second); second > s.second { // others come late
-		s.second, s.records = second, 0
+	if writer.used.add(rec) {
+		writer.events = 0
 	}
-	if s.records++; s.records <= r.o.Limit {
+	if s.used.add(rec) {
+		writer.events++
+	}
+	// Programs in shared memory keep to Options.Limit themselves.
+	over := r.o.Limit > 0 && s.pause == nil && s.used.records > r.o.Limit
+	over = over || writer.used.exceeds(r.o.Share, 1) && s.used.exceeds(r.o.Share, max(writer.events, 1))
+	if !over {
+		return
+	}
+	if s.pause != nil {
+		s.pause()
 		return
 	}
 	r.mu.Lock()

@@ -130,14 +130,22 @@ func TestReaderLimitOfOthers(t *testing.T) {
 	s, err := r.sourceOf(m.sources[0].key)
 	require.NoError(t, err)
 	for range 5 {
-		r.limit(s, &perf.Record{Kind: perf.Sample, Time: time.Now(), Monotonic: 1, Source: m.sources[0].key, Raw: make([]byte, tracepoint.CommonSize+4)})
+		r.limit(s, &perf.Record{Kind: perf.Sample, Time: time.Now(), Monotonic: 1, Source: m.sources[0].key, Raw: make([]byte, tracepoint.CommonSize+4)}, new(task))
 	}
 	assert.Equal(t, unlimited, s.limited)
 }
 
 // TestReaderLimitOption: a limit is a number of records that are read.
 func TestReaderLimitOption(t *testing.T) {
-	for _, o := range []Options{{Limit: -1}, {Limit: math.MaxInt}, {Limit: 1, Read: ReadCounts}, {Limit: 1, Read: ReadSnapshot}} {
+	for _, o := range []Options{
+		{Limit: -1},
+		{Limit: math.MaxInt},
+		{Limit: 1, Read: ReadCounts},
+		{Limit: 1, Read: ReadSnapshot},
+		{Share: Share{Records: -1}},
+		{Share: Share{Bytes: -1}},
+		{Share: Share{Bytes: 1}, Read: ReadCounts},
+	} {
 		_, err := newMachine(t).open(o)
 		assert.True(t, errors.Is(err, errno.EINVAL), "%+v: %v", o, err)
 	}
@@ -152,5 +160,46 @@ func TestUntilSecond(t *testing.T) {
 		assert.LessOrEqual(t, left, time.Second)
 		end := time.Duration(rec.Monotonic) + time.Since(rec.Time) + left //nolint:forbidigo // what is measured
 		assert.GreaterOrEqual(t, end, (time.Duration(rec.Monotonic)+age).Truncate(time.Second)+time.Second)
+	}
+}
+
+// TestReaderShare: of a program above its share, the events are disabled that have more than an equal part of it, and not those of errors
+// nor of another program. From then on they have rings of their own.
+func TestReaderShare(t *testing.T) {
+	for name, share := range map[string]Share{"records": {Records: 30}, "bytes": {Bytes: 5000}} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			flood, modest := m.logger(m.program(), "flood"), m.logger(m.program(), "modest")
+			r := m.mustOpen(Options{Share: share, Excludes: []string{"*_request"}})
+			for _, s := range m.sources {
+				assert.Equal(t, limitedRing, s.o.PausedRing)
+			}
+			ctx := context.Background()
+			floods := func() bool {
+				return flood.Enabled(ctx, slog.LevelInfo) || flood.Enabled(ctx, slog.LevelDebug)
+			}
+			written, read := 0, 0
+			testscale.Eventually(t, func() bool {
+				m.pid = 1
+				for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
+					if flood.Enabled(ctx, level) {
+						flood.Log(ctx, level, "hello")
+						written++
+					}
+				}
+				read += len(m.read(r))
+				return !floods()
+			}, "the events stay enabled")
+			assert.Equal(t, written, read)
+			for range 3 {
+				flood.Error("failed")
+				assert.Equal(t, []string{"ERROR failed"}, m.read(r))
+			}
+			m.pid = 2
+			modest.Info("hello")
+			assert.Equal(t, []string{"INFO hello"}, m.read(r))
+			assert.True(t, flood.Enabled(ctx, slog.LevelError) && modest.Enabled(ctx, slog.LevelInfo))
+			testscale.Eventually(t, func() bool { m.read(r); return floods() }, "the events stay disabled")
+		})
 	}
 }

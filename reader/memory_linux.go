@@ -110,9 +110,9 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	m.programs = attach.NewPrograms(attach.ProgramsOptions{
 		Options: attach.Options{
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
-			Limit: r.o.Limit, Wants: m.wants, Attached: m.attached,
+			Limit: r.o.programLimit(), Wants: m.wants, Attached: m.attached,
 		},
-		WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
+		RingMemory: r.o.ProgramMemory, WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
 		Disabled: m.disabled,
 		Joined:   func(pid int32, memory uint64) { m.processOf(pid, memory) }, // while it is there
 	})
@@ -323,7 +323,7 @@ func (m *memorySession) await() error {
 	return nil
 }
 
-// untilResume returns the time until events are enabled again that have reached Options.Limit, or 0.
+// untilResume returns the time until events are enabled again that have reached Options.Limit or Share, or 0.
 func (m *memorySession) untilResume() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

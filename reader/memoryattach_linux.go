@@ -139,13 +139,22 @@ func (m *memorySession) attached(src *attach.Source) {
 	m.attachedOf[src.Memory]++
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
-	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, task: e.process, where: e.where}
+	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, task: e.process, where: e.where, pause: func() { m.pauseEvent(src) }}
 	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
 		n := Notice{Kind: NoticeAttached, Event: e.name}
 		if m.finding { // else the program has enabled it before it wrote
 			n.Gap = time.Since(m.found)
 		}
 		m.r.notifyLocked(n)
+	}
+}
+
+// pauseEvent disables an event until the next second.
+func (m *memorySession) pauseEvent(src *attach.Source) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.stopped && !m.closed { // else its memory may be gone
+		src.Pause()
 	}
 }
 

@@ -96,3 +96,61 @@ func TestMemoryLimit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, st.Total, closed.Total)
 }
+
+// TestMemoryShare: of a program in shared memory above its share of bytes, the reader disables the events that have more than an equal part
+// of it until the next second, and not that of errors.
+func TestMemoryShare(t *testing.T) {
+	testscale.HostOnly(t)
+	r, notices := openMemory(t, reader.Options{
+		Events: []string{"mem_share"}, Excludes: []string{"*_request"}, Share: reader.Share{Bytes: 10_000}, Poll: time.Millisecond,
+	})
+	l := slog.New(memoryProgram(t, "mem_share"))
+	written, read := map[string]int{}, map[string]int{}
+	next := func() {
+		r.SetDeadline(time.Now().Add(time.Millisecond))
+		for ev := (reader.Event{}); ; {
+			err := r.Next(&ev)
+			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) {
+				return
+			}
+			require.NoError(t, err)
+			read[ev.Message]++
+		}
+	}
+	ctx := context.Background()
+	floods := []slog.Level{slog.LevelDebug, slog.LevelInfo}
+	for range 2 {
+		for _, level := range floods {
+			testscale.Eventually(t, func() bool { next(); return l.Enabled(ctx, level) }, "it stays disabled")
+			testscale.Eventually(t, func() bool {
+				for range 20 {
+					if l.Enabled(ctx, level) {
+						l.Log(ctx, level, "flood")
+						written["flood"]++
+					}
+				}
+				next()
+				return !l.Enabled(ctx, level)
+			}, "it stays enabled")
+		}
+		require.True(t, l.Enabled(ctx, slog.LevelError))
+		l.Error("failed")
+		written["failed"]++
+	}
+	require.NoError(t, r.Stop())
+	next()
+	assert.Equal(t, written, read)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	for _, s := range st.Events {
+		of := slices.Contains([]string{"user_events:mem_share_debug", "user_events:mem_share_info"}, s.Name)
+		assert.Equal(t, of, s.Limited > 0 && s.LimitedTimes >= 2, s.Name)
+	}
+	var times uint64
+	for _, n := range notices() {
+		if n.Kind == reader.NoticeLimited {
+			times += n.Count
+		}
+	}
+	assert.Equal(t, st.Total.LimitedTimes, times)
+}

@@ -40,7 +40,7 @@ const (
 	// memory. Next has returned its records, but for late ones. The end of a process that uses the kernel is not noticed
 	// if each event that it wrote is also written by more than 1,000 others, nor from another PID namespace.
 	NoticeExited
-	// NoticeLimited: there were more records of the event than Options.Limit, and it was disabled Count times, for Gap in all, since the
+	// NoticeLimited: there were more records of the event than Options.Limit, or of its program than Share, and it was disabled Count times, for Gap in all, since the
 	// last notice of this kind, at least a second ago. Records of that time are in no count.
 	NoticeLimited
 )
@@ -139,7 +139,7 @@ func (r *Reader) hasGone() bool {
 // missing is what is known about records that are not read.
 type missing struct {
 	lost   uint64
-	pauses uint64 // because of Options.Limit
+	pauses uint64 // because of Options.Limit and Share
 	paused time.Duration
 }
 

@@ -67,12 +67,17 @@ type Options struct {
 	// flood of other records does not take their room.
 	BufferSize            int
 	Latency, Window, Poll time.Duration
+	// ProgramMemory limits the rings in the memory of all programs together, in bytes; 0 means any number. While little is left of it, further
+	// programs have smaller rings than BufferSize. Those for which nothing is left are reported as NoticeFailed, and read when others have ended.
+	ProgramMemory int
 	// Limit is how many records of each event are read in a second of CLOCK_MONOTONIC; 0 means all. It is for the sake of the programs:
 	// the event is disabled for the rest of the second, so that they make no more records. Each program in shared memory keeps to the
 	// limit itself. Those of the kernel share it, and write until the Reader has seen as many and has detached, which may take Latency and
 	// longer; those that Processes excludes do not count. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
 	// than user_events have no limit. It needs ReadStream.
 	Limit int
+	// Share limits what each program takes of a Reader that reads all of a machine. With Limit, both apply.
+	Share Share
 	// Transport is the way of the events. TransportAny is the default.
 	Transport Transport
 	// Read is the way in which records are read.
@@ -81,6 +86,16 @@ type Options struct {
 	Decode DecodeOptions
 	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
+}
+
+// Share is what a process may write in a second of CLOCK_MONOTONIC, in all of its user events together. Above it, those of its events that
+// have more than an equal part of the share are disabled for the rest of the second, as by Options.Limit; a rare event of errors is not.
+// Records of that time are in no count; [EventStats].Limited is for how long they are missing. The Reader reads the records before that. An event of the kernel that was
+// disabled is in rings of its own from then on, with all others of these, where there is the memory for them: it takes the room of others no more.
+// It needs ReadStream.
+type Share struct {
+	Records int // 0 means any number
+	Bytes   int // of payload; 0 means any number
 }
 
 // ReadMode is the way in which a Reader reads records.
@@ -245,8 +260,9 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	if err := r.o.checkLimit(); err != nil {
 		return nil, err
 	}
-	if r.o.MaxEvents < 0 {
-		return nil, fmt.Errorf("the option MaxEvents is negative: %w", errno.EINVAL)
+	r.limits = r.o.limited()
+	if r.o.MaxEvents < 0 || r.o.ProgramMemory < 0 {
+		return nil, fmt.Errorf("the option MaxEvents or ProgramMemory is negative: %w", errno.EINVAL)
 	}
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {

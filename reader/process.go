@@ -79,6 +79,8 @@ type task struct {
 	cgroup uint64 // id of the one in which it wrote the last record; 0 if that is not known
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
+	used   usage    // with Options.Share
+	events int      // that had their first record of the second from it
 
 	context contextLook
 }

@@ -30,6 +30,7 @@ type Reader struct {
 	// fewDescriptors reports that most is what the limit of descriptors allows.
 	fewDescriptors bool
 	noTexts        bool // the kernel's filters compare numbers only
+	limits         bool // Options.Limit or Share is set
 
 	mu sync.Mutex
 	// Guarded by mu:
@@ -42,7 +43,7 @@ type Reader struct {
 	leftOut  map[string]leftOut // by name, events for which there was no room
 	deadline time.Time          // set by the caller
 	tickAt   time.Time          // when Next checks the counts again
-	resumeAt time.Time          // when Next attaches to events again that have reached Options.Limit; zero if there are none
+	resumeAt time.Time          // when Next attaches to events again that have reached Options.Limit or Share; zero if there are none
 
 	noticed     atomic.Bool // there are notices
 	interrupted atomic.Bool // Next returns at once; changes hold mu
@@ -155,15 +156,15 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	}
 	s := r.source
 	s.wrote(rec.PID)
-	if r.o.Limit > 0 {
-		r.limit(s, rec)
-	}
 	writer := s.task
 	if writer == nil {
 		writer = r.processes.get(rec.PID)
 		if rec.CgroupID != writer.cgroup && rec.CgroupID != 0 && r.processes.cgroups != nil {
 			r.processes.in(writer, rec.CgroupID)
 		}
+	}
+	if r.limits {
+		r.limit(s, rec, writer)
 	}
 	process := writer.at(rec.Monotonic, r.processes.contexts)
 	o := &r.o.Decode

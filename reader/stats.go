@@ -54,7 +54,7 @@ type EventStats struct {
 	// AtLeast marks Matched and Lost as incomplete: there was a NoticeDisabled, or before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or Stop is called, and the rest is read.
 	AtLeast bool
-	// Limited is for how long Options.Limit had disabled the event, and LimitedTimes how often. Records of that time are in no count. The
+	// Limited is for how long Options.Limit or Share had disabled the event, and LimitedTimes how often. Records of that time are in no count. The
 	// times of programs in shared memory, each of which has the limit, add up; each is at most so long.
 	Limited      time.Duration
 	LimitedTimes uint64

@@ -13,7 +13,7 @@ import (
 )
 
 // defaults are the values of the receiver's settings that bound its memory.
-type defaults struct{ ringKiB, queueMiB, batchKiB, spansMiB float64 }
+type defaults struct{ budgetMiB, batchKiB, spansMiB float64 }
 
 // readDefaults reads the table of settings in the receiver's README.
 func readDefaults(root string) (d defaults, err error) {
@@ -23,7 +23,7 @@ func readDefaults(root string) (d defaults, err error) {
 		return d, err
 	}
 	for key, v := range map[string]*float64{
-		"ring.size_kib": &d.ringKiB, "queue.size_mib": &d.queueMiB, "batch.max_size_kib": &d.batchKiB, "spans.max_size_mib": &d.spansMiB,
+		"budget_mib": &d.budgetMiB, "batch.max_size_kib": &d.batchKiB, "spans.max_size_mib": &d.spansMiB,
 	} {
 		m := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(key) + "` \\| (\\d+) \\|").FindSubmatch(text)
 		if m == nil {
@@ -36,9 +36,15 @@ func readDefaults(root string) (d defaults, err error) {
 	return d, nil
 }
 
+// Memory of records that are taken out of the rings at a time: in all, or for each processor if that is more.
+const (
+	drainMiB          = 10
+	drainProcessorKiB = 60
+)
+
 // bound returns the memory that the receiver takes at most, in MiB, as its README says.
 func (d defaults) bound(processors float64) float64 {
-	return (2+4)*processors*d.ringKiB/1024 + d.queueMiB + 3*d.batchKiB/1024 + d.spansMiB
+	return d.budgetMiB + max(drainMiB, processors*drainProcessorKiB/1024) + 3*d.batchKiB/1024 + d.spansMiB
 }
 
 // What the benchmarks of the Collector are called.
@@ -200,7 +206,7 @@ func (s *sizing) EstimatedRate() string { return thousands(float64(time.Second) 
 // Bounds returns a row for each number of processors: the memory that the receiver takes at most, and the Collector with it.
 func (s *sizing) Bounds() string {
 	var b strings.Builder
-	for _, processors := range []float64{2, 8, 64} {
+	for _, processors := range []float64{2, 64, 256} {
 		bound := s.defaults.bound(processors)
 		row(&b, []string{fmt.Sprintf("%.0f", processors), fmt.Sprintf("%.0f MiB", bound), fmt.Sprintf("%.0f MiB", bound+s.resident/(1<<20))})
 	}

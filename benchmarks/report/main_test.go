@@ -151,7 +151,7 @@ func TestSizing(t *testing.T) {
 	} {
 		run.Figures[collectorPkg+name] = f
 	}
-	s, err := newSizing(run, defaults{ringKiB: 1024, queueMiB: 64, batchKiB: 4096, spansMiB: 16})
+	s, err := newSizing(run, defaults{budgetMiB: 64, batchKiB: 4096, spansMiB: 16})
 	require.NoError(t, err)
 	assert.Equal(t, "2.0 us", s.Estimate())
 	assert.Equal(t, "500,000", s.EstimatedRate())
@@ -164,7 +164,7 @@ func TestSizing(t *testing.T) {
 	stalls, err := s.Stalls()
 	require.NoError(t, err)
 	assert.Equal(t, "| 100 | 2000 s |\n| 1,000 | 200 s |\n| 10,000 | 20 s |", stalls)
-	assert.Contains(t, s.Bounds(), "| 8 | 140 MiB | 190 MiB |\n")
+	assert.Contains(t, s.Bounds(), "| 64 | 102 MiB | 152 MiB |\n")
 	assert.Contains(t, s.Fleet(10_000), "| 1,000 | 0.30 % | 30 | 488 GiB | 1953 GiB |\n")
 	_, err = s.MiB("Idle/user_events=100", "max-resident-bytes")
 	assert.ErrorContains(t, err, "no max-resident-bytes of Idle/user_events=100")

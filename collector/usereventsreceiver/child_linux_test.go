@@ -54,7 +54,11 @@ func TestChild(t *testing.T) {
 	if transport := os.Getenv(envChildTransport); transport != "" {
 		t.Setenv(uevents.EnvTransport, transport)
 	}
-	switch os.Getenv(envChild) {
+	switch role := os.Getenv(envChild); role {
+	case "rcvshare_a", "rcvshare_b":
+		flood(t, role)
+	case "rcvshare_modest":
+		trickle(t, role)
 	case "version 1":
 		write(t, func(i int) *version1 { return &version1{uint32(i)} })
 	case "version 2":

@@ -30,9 +30,11 @@ type Config struct {
 	// the machine's name, if this process is not in a container with a name of its own.
 	NodeName string `mapstructure:"node_name"`
 
+	// BudgetMiB is the memory of rings and queue together, see budget.
+	BudgetMiB  int              `mapstructure:"budget_mib"`
 	Discovery  DiscoveryConfig  `mapstructure:"discovery"`
+	Share      ShareConfig      `mapstructure:"program_share"`
 	Ring       RingConfig       `mapstructure:"ring"`
-	Queue      QueueConfig      `mapstructure:"queue"`
 	Batch      BatchConfig      `mapstructure:"batch"`
 	Spans      SpansConfig      `mapstructure:"spans"`
 	Tail       TailConfig       `mapstructure:"tail"`
@@ -58,23 +60,20 @@ type DiscoveryConfig struct {
 	MaxEvents int `mapstructure:"max_events"`
 }
 
+// ShareConfig limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its
+// events that have more than an equal part are disabled for the rest of the second. 0 means any number.
+type ShareConfig struct {
+	Records int `mapstructure:"records_per_second"`
+	KiB     int `mapstructure:"kib_per_second"` // of payload
+}
+
 // RingConfig has the options of the rings: the kernel has one for each processor, and the shared memory of a program has as many as
 // it uses processors.
 type RingConfig struct {
-	// SizeKiB is the size of each ring of the kernel in KiB, rounded up to a power of two, and less if there is not so much memory;
-	// and of all rings of a program together.
-	SizeKiB int `mapstructure:"size_kib"`
 	// Latency is the longest time that a record stays in a ring that is less than a quarter full.
 	Latency time.Duration `mapstructure:"latency"`
 	// ReorderWindow is the time that a record is held back so that older records of other processors come first.
 	ReorderWindow time.Duration `mapstructure:"reorder_window"`
-}
-
-// QueueConfig has the options of the queue between the rings and the pipelines.
-type QueueConfig struct {
-	// SizeMiB limits the memory of the queue. When it is full, records stay in the rings, and those are lost and counted
-	// that the rings have no room for.
-	SizeMiB int `mapstructure:"size_mib"`
 }
 
 // BatchConfig has the limits of a batch, which is delivered when it reaches one of them.
@@ -164,9 +163,9 @@ const maxRetry = time.Minute
 func defaultConfig() *Config {
 	return &Config{
 		Transport: TransportAny,
+		BudgetMiB: 512,
 		Discovery: DiscoveryConfig{PollInterval: 250 * time.Millisecond, RetryInterval: 5 * time.Second, ReleaseOnExit: true},
-		Ring:      RingConfig{SizeKiB: 1024, Latency: 100 * time.Millisecond, ReorderWindow: 10 * time.Millisecond},
-		Queue:     QueueConfig{SizeMiB: 64},
+		Ring:      RingConfig{Latency: 100 * time.Millisecond, ReorderWindow: 10 * time.Millisecond},
 		Batch:     BatchConfig{MaxRecords: 8192, MaxSizeKiB: 4096, Timeout: 200 * time.Millisecond},
 		Spans:     SpansConfig{MaxPending: 10_000, MaxSizeMiB: 16, MaxWait: 2 * time.Second},
 		Mapping:   MappingAuto,
@@ -218,6 +217,9 @@ func (c *Config) Validate() error {
 	if _, err := c.where(); err != nil {
 		errs = append(errs, err)
 	}
+	if err := within("budget_mib", c.BudgetMiB, 1, 1<<20); err != nil {
+		errs = append(errs, err)
+	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
 		errs = append(errs, fmt.Errorf("cgroup: %q is not the path of a directory, such as /sys/fs/cgroup/system.slice", c.Cgroup))
 	}
@@ -242,15 +244,16 @@ func (c *DiscoveryConfig) Validate() error {
 }
 
 // Validate reports all errors.
-func (c *RingConfig) Validate() error {
-	return errors.Join(
-		within("size_kib", c.SizeKiB, 4, 1<<20),
-		within("latency", c.Latency, time.Millisecond, time.Minute),
-		within("reorder_window", c.ReorderWindow, time.Millisecond, time.Second))
+func (c *ShareConfig) Validate() error {
+	return errors.Join(within("records_per_second", c.Records, 0, 1<<30), within("kib_per_second", c.KiB, 0, 1<<21))
 }
 
 // Validate reports all errors.
-func (c *QueueConfig) Validate() error { return within("size_mib", c.SizeMiB, 1, 1<<20) }
+func (c *RingConfig) Validate() error {
+	return errors.Join(
+		within("latency", c.Latency, time.Millisecond, time.Minute),
+		within("reorder_window", c.ReorderWindow, time.Millisecond, time.Second))
+}
 
 // Validate reports all errors.
 func (c *BatchConfig) Validate() error {

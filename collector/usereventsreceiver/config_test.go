@@ -59,7 +59,7 @@ func TestConfigDefault(t *testing.T) {
 	o, err := cfg.readerOptions(allSignals(), nil)
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
-		DetachAtExit: true, CgroupID: true, Partial: true, Poll: 250 * time.Millisecond, BufferSize: 1 << 20, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
+		DetachAtExit: true, CgroupID: true, Partial: true, Poll: 250 * time.Millisecond, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
 		Events: []string{"*"}, Transport: reader.TransportAny, Decode: undecoded,
 	}, o)
 }
@@ -70,8 +70,9 @@ func TestConfigAll(t *testing.T) {
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
 		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
 		Discovery:        DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
-		Ring:             RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
-		Queue:            QueueConfig{SizeMiB: 16},
+		BudgetMiB:        128,
+		Share:            ShareConfig{Records: 1000, KiB: 512},
+		Ring:             RingConfig{Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		Batch:            BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
 		Spans:            SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
 		Tail:             TailConfig{By: "request_id", Window: 5 * time.Second, SizeMiB: 8},
@@ -86,7 +87,8 @@ func TestConfigAll(t *testing.T) {
 	o.Where = nil
 	assert.Equal(t, &reader.Options{
 		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
-		CgroupID: true, Partial: true, Poll: time.Second, BufferSize: 512 << 10, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
+		Share:    reader.Share{Records: 1000, Bytes: 512 << 10},
+		CgroupID: true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
 
@@ -98,8 +100,9 @@ func TestConfigInvalid(t *testing.T) {
 		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: level "loud"`, `cgroup: "kubepods.slice"`, `where: the name of a value expected`,
 		`transport: "shared"`,
 		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
-		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
-		"queue: size_mib: 0", "batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
+		"program_share: records_per_second: -1", "kib_per_second: 4194304",
+		"budget_mib: 0", "ring: latency: 1ns", "reorder_window: 2s",
+		"batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,
 		"tail: when: ", "by: it is empty", "window: 0s", "size_mib: 0",
 		"retry_on_failure: initial_interval: 0s", "max_interval: 2m0s", "max_elapsed_time: 1m1s is not from 1ms to 1m0s",

@@ -201,7 +201,7 @@ func TestBackpressure(t *testing.T) {
 				return nil
 			}}
 			cfg := fast()
-			cfg.Queue.SizeMiB, cfg.Batch.MaxRecords, cfg.Retry.MaxElapsedTime = 1, 1000, time.Millisecond
+			cfg.BudgetMiB, cfg.Batch.MaxRecords, cfg.Retry.MaxElapsedTime = 8, 1000, time.Millisecond
 			r, telemetry := m.start(cfg, s)
 			written := int64(0)
 			lost := func() int64 {
@@ -214,7 +214,7 @@ func TestBackpressure(t *testing.T) {
 				}
 			}
 			ses := r.(*session)
-			assert.LessOrEqual(t, ses.queue.size(), ses.cfg.Queue.SizeMiB<<20)
+			assert.LessOrEqual(t, ses.queue.size(), 1<<20)
 			unblock()
 			require.NoError(t, r.Shutdown(t.Context()))
 			accepted, dropped := counter(t, telemetry, "accepted_log_records"), counter(t, telemetry, "user_events_dropped_records")

@@ -170,7 +170,7 @@ func TestKernelBlocked(t *testing.T) {
 	defer unblock()
 	s := &sink{refuse: func(plog.Logs) error { <-release; return nil }}
 	cfg := fast()
-	cfg.Events, cfg.Queue.SizeMiB, cfg.Ring.SizeKiB, cfg.Batch.MaxSizeKiB, cfg.Spans.MaxSizeMiB = []string{"rcvblocked"}, 2, 64, 256, 1
+	cfg.Events, cfg.BudgetMiB, cfg.Batch.MaxSizeKiB, cfg.Spans.MaxSizeMiB = []string{"rcvblocked"}, 8, 256, 1
 	r, telemetry := collect(t, cfg, s, zap.NewNop())
 	testscale.Eventually(t, e.Enabled, "the event is not enabled")
 	before := heap()
@@ -192,8 +192,8 @@ func TestKernelBlocked(t *testing.T) {
 	for lost() == 0 { // the queue and the rings are full at some time
 		burst(1000)
 	}
-	ring := int64(runtime.NumCPU() * cfg.Ring.SizeKiB << 10)
-	bound := 2*ring + int64(cfg.Queue.SizeMiB<<20) + 3*int64(cfg.Batch.MaxSizeKiB<<10) + int64(cfg.Spans.MaxSizeMiB<<20)
+	b := cfg.budget(runtime.NumCPU())
+	bound := int64(ringSets*runtime.NumCPU()*b.ring+b.queue) + 3*int64(cfg.Batch.MaxSizeKiB<<10) + int64(cfg.Spans.MaxSizeMiB<<20)
 	used := heap() - before
 	assert.LessOrEqual(t, used, bound)
 	unblock()

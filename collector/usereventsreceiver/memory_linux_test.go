@@ -104,3 +104,10 @@ func testPrograms(t *testing.T, first, read Transport, notices int) {
 		assert.Equal(t, childRecords, n, pid)
 	}
 }
+
+// TestNeighbour: of two programs that flood shared memory and one that writes 50 records a second, the latter loses nothing, and the others
+// are limited, which the metrics say.
+func TestNeighbour(t *testing.T) {
+	testscale.HostOnly(t)
+	testNeighbour(t, TransportMemory)
+}

@@ -38,6 +38,9 @@ func (t *telemetry) with(kv ...attribute.KeyValue) metric.MeasurementOption {
 // observe registers the metrics that are read when the Collector exports its own.
 func (s *session) observe() error {
 	s.telemetry.ReceiverUserEventsQueueCapacity.Record(context.Background(), int64(s.queue.max*chunkSize), s.telemetry.with())
+	b := s.cfg.budget(processors())
+	s.telemetry.ReceiverUserEventsRingCapacity.Record(context.Background(), int64(b.ring), s.telemetry.with())
+	s.telemetry.ReceiverUserEventsProgramCapacity.Record(context.Background(), int64(b.programs), s.telemetry.with())
 	return errors.Join(
 		s.telemetry.RegisterReceiverUserEventsQueueSizeCallback(func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(int64(s.queue.size()), s.telemetry.with())

@@ -165,7 +165,7 @@ func TestSeveralReceivers(t *testing.T) {
 		set := metadatatest.NewSettings(telemetry)
 		require.NoError(t, set.ID.UnmarshalText([]byte(name)))
 		cfg := fast()
-		cfg.Queue.SizeMiB = size
+		cfg.BudgetMiB = 8 * size
 		r, err := m.factory.CreateLogs(t.Context(), set, cfg, consumertest.NewNop())
 		require.NoError(t, err)
 		require.NoError(t, r.Start(t.Context(), newHost()))

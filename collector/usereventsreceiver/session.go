@@ -49,7 +49,7 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 		return nil, err
 	}
 	s := &session{
-		cfg: cfg, open: open, logger: set.Logger, telemetry: t, queue: newQueue(cfg.Queue.SizeMiB << 20),
+		cfg: cfg, open: open, logger: set.Logger, telemetry: t, queue: newQueue(cfg.budget(processors()).queue),
 		stopping: make(chan struct{}), delivered: make(chan struct{}), done: make(chan struct{}), patience: shutdownLimit,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -65,6 +65,7 @@ func (c *Config) kinds(out *outputs) (list []reader.Kind) {
 // readerOptions returns the options of the configuration. Records are decoded later, so that the rings are emptied fast.
 func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reader.Options, error) {
 	where, err := c.where()
+	b := c.budget(processors())
 	events := c.Events
 	if len(events) == 0 {
 		events = []string{"*"}
@@ -72,7 +73,8 @@ func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reade
 	return &reader.Options{
 		Events: events, Excludes: c.Exclude, Where: where, Cgroup: c.Cgroup, Transport: transports[c.Transport],
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
-		BufferSize: c.Ring.SizeKiB << 10, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
+		BufferSize: b.ring, ProgramMemory: b.programs, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Kinds: c.kinds(out), Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
+		Share: reader.Share{Records: c.Share.Records, Bytes: c.Share.KiB << 10},
 	}, err
 }

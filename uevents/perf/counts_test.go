@@ -138,8 +138,8 @@ func TestStatsOfFullRings(t *testing.T) {
 	src := mustAttach(t, s, "ev", nil)
 	k.hit(id, 0, 1, "text")
 	for _, r := range s.rings {
-		defer func(data []byte) { r.ring.data = data }(r.ring.data)
-		r.ring.data = nil // a look would panic
+		defer func(data []byte) { r.queue.ring.data = data }(r.queue.ring.data)
+		r.queue.ring.data = nil // a look would panic
 	}
 	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1, Pending: 1}, statsOf(t, src))
 }

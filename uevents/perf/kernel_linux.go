@@ -35,6 +35,12 @@ func newKernel(cgroup string) (kernel, error) {
 
 const cpuDir = "/sys/devices/system/cpu"
 
+// CPUs returns how many CPUs of the machine are online. A session has a ring for each.
+func CPUs() (int, error) {
+	cpus, err := new(linux).online()
+	return len(cpus), err
+}
+
 func (k *linux) online() ([]cpu, error) {
 	file := cpuDir + "/online"
 	b, err := os.ReadFile(file)

@@ -13,7 +13,7 @@ import (
 // Options configure a session. The zero value means the default of each.
 type Options struct {
 	// BufferSize is the size of each ring in bytes, rounded up to a power of two of whole pages; 0 means 512 KiB. There
-	// is one ring for each CPU and each name in AttachOptions.Ring. If the kernel refuses so much memory (see Open),
+	// is one ring for each CPU and each name in AttachOptions.Ring and PausedRing. If the kernel refuses so much memory (see Open),
 	// or the rings would take more than half of the available memory of /proc/meminfo, they are smaller; Stats reports their
 	// size.
 	BufferSize int
@@ -83,6 +83,9 @@ type AttachOptions struct {
 	// compete for their room: give important events rings of their own. Where there is not the memory for rings of an eighth
 	// of Options.BufferSize, or not a descriptor for each, the event shares those of the session.
 	Ring string
+	// PausedRing is the name of the rings that the event writes to, in place of those of Ring, once Source.Pause was called: one that is
+	// paused since it has too many records takes the room of others no more. Empty means the same rings.
+	PausedRing string
 	// CountOnly counts the event without recording it.
 	CountOnly bool
 	// Later makes Follow not attach to the event now, and ask again at the next poll. Attach ignores it.

@@ -46,7 +46,7 @@ func (src *Source) Pause() error {
 	return nil
 }
 
-// Resume attaches to the event again. It does nothing if the source is not paused. Errors are those of Attach: one that wraps
+// Resume attaches to the event again, with the rings of AttachOptions.PausedRing. It does nothing if the source is not paused. Errors are those of Attach: one that wraps
 // [fs.ErrNotExist] says that the event is gone, also if there is another of its name with other fields. After an error, only Detach is
 // left to do.
 func (src *Source) Resume() error {
@@ -61,7 +61,10 @@ func (src *Source) Resume() error {
 		err = src.same()
 	}
 	if err == nil {
-		err = s.reserve(len(s.cpus))
+		if src.o.PausedRing != "" {
+			src.o.Ring, src.o.PausedRing = src.o.PausedRing, ""
+		}
+		err = src.findRoom()
 	}
 	if err == nil {
 		src.attached = true

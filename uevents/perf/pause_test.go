@@ -66,6 +66,38 @@ func TestPause(t *testing.T) {
 	assert.Equal(t, []uint64{5, 5}, []uint64{total.Matched, total.Read})
 }
 
+// TestPausedRing: a source that was paused has rings of its own, which no other fills, where there is the memory for them.
+func TestPausedRing(t *testing.T) {
+	for name, room := range map[string]int{"own": 0, "no memory": 2 * defaultBufferSize} {
+		t.Run(name, func(t *testing.T) {
+			k := newFakeKernel(0, 1)
+			k.room = room
+			s, f := k.start(t, nil)
+			id, other := f.add("user_events", "ev"), f.add("user_events", "other")
+			src := mustAttach(t, s, "ev", &AttachOptions{PausedRing: "limited"})
+			modest := mustAttach(t, s, "other", nil)
+			k.hit(id, 0, 1, "a")
+			require.NoError(t, src.Pause())
+			require.NoError(t, src.Resume())
+			flood := uint64(defaultBufferSize / len(sampleBytes(1, 1, 1, 1, "b")))
+			for n := range flood + 10 {
+				k.hit(id, 0, 2+n, "b")
+			}
+			k.hit(other, 0, flood+20, "c")
+			lost := statsOf(t, modest).Lost
+			got := texts(t, s)
+			if room == 0 {
+				assert.Equal(t, []any{"a", "c", uint64(0), 4}, []any{got[0], got[len(got)-1], lost, mustStats(t, s).Rings})
+			} else {
+				assert.Equal(t, []any{"a", "b", uint64(1), 2}, []any{got[0], got[len(got)-1], lost, mustStats(t, s).Rings})
+			}
+			assert.Positive(t, statsOf(t, src).Lost)
+			require.NoError(t, src.Pause())
+			require.NoError(t, src.Resume(), "again")
+		})
+	}
+}
+
 // TestPausedEventGone: an event whose programs have ended while it was paused is gone, also if there is another one of its name.
 func TestPausedEventGone(t *testing.T) {
 	const fields = "name: ev\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +

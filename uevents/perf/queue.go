@@ -5,23 +5,79 @@ import (
 	"slices"
 )
 
-// queue holds the records that were taken out of one ring and not delivered yet, in the ring's order.
+// queue has the records of one ring that are not delivered yet, in the ring's order: the first ones as a copy, and behind them those that the
+// ring still has.
 type queue struct {
-	cpu   int // number of the ring's CPU
-	buf   []byte
-	first raw    // next record, in buf; nil if there is none
-	pos   int    // position in buf after first
-	time  uint64 // time of first
-	gone  uint64 // bytes that left buf
+	cpu    int // number of the ring's CPU
+	ring   *ring
+	buf    []byte
+	first  raw    // next record, in buf; nil if there is none
+	pos    int    // position in buf after first
+	time   uint64 // time of first
+	gone   uint64 // bytes that left buf
+	head   uint64 // that of the ring at the last look
+	left   uint64 // bytes of the ring before that
+	sparse int    // looks at which buf was far too large
 }
 
-// advance moves first to the next record. It skips records that are too short for a time, and the rest of buf after a
-// broken one, since the records behind it cannot be separated. The kernel writes neither. It returns their number.
+const (
+	// drainBudget limits the copies of records of all rings together, in bytes, however many CPUs there are; for more than 512 rings, it
+	// is minShare for each. Buffers may be larger by a quarter, as append makes them.
+	drainBudget = 8 << 20
+	// minShare is the least share of a ring, which has room for any record of a tracepoint (unsafePart).
+	minShare = 16 << 10
+	// maxRecord is the largest size of a record, which has 16 bits for it.
+	maxRecord = 1 << 16
+	// shrinkAfter is after how many looks a buffer is freed that was far too large at each.
+	shrinkAfter = 32
+	// minBuffer is the size of a buffer that is never too large.
+	minBuffer = 4 << 10
+)
+
+// look notes what the ring has by now. It frees a buffer that is empty and far larger than its share, or than was needed for a while.
+func (q *queue) look(share int) {
+	q.head, q.left = q.ring.unread()
+	if size := cap(q.buf); q.left >= uint64(size/8) || size <= minBuffer {
+		q.sparse = 0
+	} else {
+		q.sparse++
+	}
+	if q.start() == len(q.buf) && (q.sparse >= shrinkAfter || cap(q.buf) > 2*share) {
+		q.gone += uint64(len(q.buf))
+		q.buf, q.pos, q.sparse = nil, 0, 0
+	}
+}
+
+// copy moves records from the ring to the queue, which frees their room: until the queue has its share, or one record. It reports whether
+// records may have been lost.
+func (q *queue) copy(share int) (overran bool) {
+	q.compact()
+	room := share - len(q.buf)
+	if room <= 0 && q.first == nil {
+		room = maxRecord
+	}
+	n := min(q.left, uint64(max(room, 0)))
+	if n == 0 {
+		return false
+	}
+	tail := q.ring.tail.Load()
+	q.buf = q.ring.appendRange(q.buf, q.head-q.left, n)
+	q.left -= n
+	q.ring.free(q.head, q.left)
+	return q.ring.overran(tail)
+}
+
+// advance moves first to the next record. It skips records that are too short for a time, and the rest of the queue after a
+// broken one, since the records behind it cannot be separated. The kernel writes neither. It returns their number. There is no first
+// record if the next one is not wholly copied.
 func (q *queue) advance() (skipped uint64) {
 	for q.pos < len(q.buf) {
 		record, _ := next(q.buf[q.pos:])
 		if record == nil {
-			q.pos = len(q.buf)
+			if q.left > 0 && cut(q.buf[q.pos:]) {
+				break
+			}
+			q.drop()
 			skipped++
 			break
 		}
@@ -34,6 +90,16 @@ func (q *queue) advance() (skipped uint64) {
 	}
 	q.first = nil
 	return skipped
+}
+
+// drop drops all records.
+func (q *queue) drop() {
+	q.pos = len(q.buf)
+	if q.left > 0 {
+		q.ring.free(q.head, 0)
+		q.gone += q.left
+		q.left = 0
+	}
 }
 
 // start returns the position of first in buf.
@@ -55,7 +121,7 @@ func (q *queue) compact() {
 }
 
 // end returns how many bytes have entered the queue, and delivered how many of them were delivered.
-func (q *queue) end() uint64       { return q.gone + uint64(len(q.buf)) }
+func (q *queue) end() uint64       { return q.gone + uint64(len(q.buf)) + q.left }
 func (q *queue) delivered() uint64 { return q.gone + uint64(q.start()) }
 
 // merge has the non-empty queues in the order of their first records.
@@ -84,13 +150,8 @@ func (m *merge) take() (skipped uint64) {
 	return skipped
 }
 
-// add advances a queue that had no record, and adds it if it has one.
-func (m *merge) add(q *queue) (skipped uint64) {
-	if skipped = q.advance(); q.first != nil {
-		*m = slices.Insert(*m, m.search(q.time), q)
-	}
-	return skipped
-}
+// add adds a queue with a record.
+func (m *merge) add(q *queue) { *m = slices.Insert(*m, m.search(q.time), q) }
 
 // search returns the number of queues whose first record is older.
 func (m merge) search(time uint64) int {

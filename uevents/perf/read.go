@@ -67,12 +67,19 @@ func (s *Session) readInto(r *Record) error {
 // deliver decodes the oldest record that is not excluded, if it is older than the window.
 func (s *Session) deliver(r *Record) bool {
 	for {
+		if s.dry != nil {
+			s.fill(s.dry)
+			s.dry = nil
+		}
 		q := s.ready.oldest()
 		if q == nil || q.time > s.limit {
 			return false
 		}
 		record := q.first
 		s.malformed += s.ready.take()
+		if q.first == nil && q.left > 0 {
+			s.dry = q // until the next call, since its record is in use
+		}
 		if s.accept(record, r) {
 			if r.Monotonic < s.last {
 				s.late++
@@ -114,7 +121,8 @@ func (s *Session) accept(record raw, r *Record) bool {
 	return true
 }
 
-// drain moves all records from the rings to the queues, which frees the rings.
+// drain looks what the rings have, and moves records to the queues, which frees the rings: all, as far as drainBudget allows. deliver moves
+// the others when it has delivered those.
 func (s *Session) drain() {
 	s.forgetRead()
 	mono, wall := s.kernel.clocks() // before the rings are read: records written later have a later time
@@ -127,16 +135,17 @@ func (s *Session) drain() {
 		s.flush = flushing
 	}
 	for _, r := range s.rings {
-		q, tail := &r.queue, r.ring.tail.Load()
-		q.compact()
+		q := &r.queue
 		if s.o.Overwrite {
+			q.compact()
 			r.copyBackward()
 		} else {
-			q.buf = r.ring.appendNew(q.buf)
-			s.overran = s.overran || r.ring.overran(tail)
+			q.look(s.share())
+			s.copy(q)
 		}
 		if q.first == nil {
-			s.malformed += s.ready.add(q)
+			s.malformed += q.advance()
+			s.fill(q)
 		}
 	}
 	for _, d := range s.leaving {
@@ -145,6 +154,26 @@ func (s *Session) drain() {
 	if s.stopping && s.ready.oldest() == nil {
 		s.ended = true
 		s.forgetRead()
+	}
+}
+
+// share returns the part of drainBudget that each ring has.
+func (s *Session) share() int { return max(minShare, drainBudget/len(s.rings)) }
+
+func (s *Session) copy(q *queue) {
+	if q.copy(s.share()) {
+		s.overran = true
+	}
+}
+
+// fill moves records from the ring of a queue that has none, if it left some there.
+func (s *Session) fill(q *queue) {
+	for q.first == nil && q.left > 0 {
+		s.copy(q)
+		s.malformed += q.advance()
+	}
+	if q.first != nil {
+		s.ready.add(q)
 	}
 }
 
@@ -213,7 +242,11 @@ func (s *Session) Flush() error {
 func (s *Session) Delivered() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.ready.oldest(); q != nil && q.time <= s.limit {
+	q := s.ready.oldest()
+	if s.dry != nil {
+		q = s.dry // its next record may be of the time of the last one
+	}
+	if q != nil && q.time <= s.limit {
 		return q.time - 1
 	}
 	return s.limit

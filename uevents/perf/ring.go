@@ -8,12 +8,19 @@ type ring struct {
 	head, tail *atomic.Uint64
 }
 
-// appendNew appends all records between tail and head to dst, and frees their room.
-func (r *ring) appendNew(dst []byte) []byte {
-	tail, head := r.tail.Load(), r.head.Load()
-	dst = r.appendRange(dst, tail, distance(tail, head))
-	r.tail.Store(head)
-	return dst
+// unread returns head, and how many bytes before it are not read.
+func (r *ring) unread() (head, n uint64) {
+	head = r.head.Load()
+	return head, min(distance(r.tail.Load(), head), uint64(len(r.data)))
+}
+
+// free moves tail to n bytes before a position that head had.
+func (r *ring) free(head, n uint64) {
+	tail := head - n
+	if head|r.tail.Load() < 1<<32 { // of a 32-bit kernel, see distance
+		tail = uint64(uint32(tail))
+	}
+	r.tail.Store(tail)
 }
 
 // spare is the room that a ring has while no record can be lost: a record has 16 bits for its size, and its writer may be interrupted by
@@ -75,6 +82,9 @@ func (r *ring) unchanged(b []byte, from uint64) int {
 	room := uint64(len(r.data) - unsafePart)
 	return int(min(uint64(len(b)), room-min(room, distance(r.head.Load(), from))))
 }
+
+// cut reports whether b may be the beginning of a record.
+func cut(b []byte) bool { return len(b) < headerSize || order.Uint16(b[6:]) >= headerSize }
 
 // next splits the first record off b. It returns nil if b has no whole record.
 func next(b []byte) (record raw, rest []byte) {

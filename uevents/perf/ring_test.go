@@ -20,8 +20,8 @@ func (r *ring) put(pos uint64, records ...[]byte) {
 	}
 }
 
-// TestAppendNew takes records out of rings at any position.
-func TestAppendNew(t *testing.T) {
+// TestCopy takes records out of rings at any position.
+func TestCopy(t *testing.T) {
 	eight, sixteen := record(9, 0, nil), record(2, 0, []byte("abcdefgh"))
 	for _, c := range []struct {
 		name       string
@@ -40,18 +40,33 @@ func TestAppendNew(t *testing.T) {
 			r.tail.Store(c.tail)
 			r.head.Store(c.head)
 			r.put(c.tail, c.records...)
-			got := r.appendNew([]byte("before"))
-			assert.Equal(t, "before"+string(slices.Concat(c.records...)), string(got))
-			assert.Equal(t, c.head, r.tail.Load(), "the kernel may overwrite what was read")
-			assert.Empty(t, r.appendNew(nil), "and nothing comes twice")
+			for _, share := range []int{1 << 10, 8, 1} { // also in parts
+				r.tail.Store(c.tail)
+				assert.Equal(t, string(slices.Concat(c.records...)), string(copied(r, share)))
+				assert.Equal(t, c.head, r.tail.Load(), "the kernel may overwrite what was read")
+				assert.Empty(t, copied(r, share), "and nothing comes twice")
+			}
 		})
 	}
-	r := newRing(64)
-	r.head.Store(1 << 31) // no kernel is that far ahead
-	assert.Len(t, r.appendNew(nil), 64)
-	r.head.Store(8) // of a kernel whose positions have 32 bits
-	r.tail.Store(1<<32 - 8)
-	assert.Len(t, r.appendNew(nil), 16)
+	for _, share := range []int{64, 8} {
+		r := newRing(64)
+		r.head.Store(1 << 31) // no kernel is that far ahead
+		assert.Len(t, copied(r, share), 64)
+		r.head.Store(8) // of a kernel whose positions have 32 bits
+		r.tail.Store(1<<32 - 8)
+		assert.Len(t, copied(r, share), 16)
+		assert.EqualValues(t, 8, r.tail.Load())
+	}
+}
+
+// copied returns what a queue copies from a ring in parts.
+func copied(r *ring, share int) (b []byte) {
+	q := &queue{ring: r}
+	for q.look(share); q.left > 0; q.pos = len(q.buf) {
+		q.copy(share)
+		b = append(b, q.buf...)
+	}
+	return b
 }
 
 // TestDistance: only positions of 32-bit kernels wrap around at 4 GiB.
@@ -65,13 +80,13 @@ func TestDistance(t *testing.T) {
 
 // TestSnapshotAfter4GiB: a ring that was overwritten many times since the last snapshot has new records only.
 func TestSnapshotAfter4GiB(t *testing.T) {
-	r := &cpuRing{ring: newRing(minOverwrite)}
+	r := &cpuRing{queue: queue{ring: newRing(minOverwrite)}}
 	r.seen = 1 << 40
 	head := r.seen - 1<<32 - 24
 	for at := head; at < head+minOverwrite; at += 16 {
-		r.ring.put(at, record(typeLost, 0, []byte("abcdefgh")))
+		r.queue.ring.put(at, record(typeLost, 0, []byte("abcdefgh")))
 	}
-	r.ring.head.Store(head)
+	r.queue.ring.head.Store(head)
 	r.copyBackward()
 	assert.Len(t, r.queue.buf, minOverwrite-unsafePart)
 }
@@ -240,7 +255,8 @@ func TestMerge(t *testing.T) {
 		for _, time := range times {
 			q.buf = append(q.buf, sampleBytes(1, 1, 1, time, "")...)
 		}
-		require.Zero(t, m.add(q))
+		require.Zero(t, q.advance())
+		m.add(q)
 	}
 	var got []uint64
 	for m.oldest() != nil {
@@ -265,7 +281,10 @@ func TestMergeOfManyQueues(t *testing.T) {
 		}
 		var m merge
 		for i := range queues {
-			require.Zero(t, m.add(&queues[i]))
+			require.Zero(t, queues[i].advance())
+			if queues[i].first != nil {
+				m.add(&queues[i])
+			}
 		}
 		for m.oldest() != nil {
 			got = append(got, m.oldest().time)

@@ -14,7 +14,6 @@ import (
 type cpuRing struct {
 	owner event // never enabled
 	tasks event // records of tasks; nil without Options.Tasks, and in named rings
-	ring  *ring
 
 	// Guarded by Session.mu:
 	queue queue
@@ -117,7 +116,7 @@ func (s *Session) openRing(set *rings, cpu int) error {
 		return err
 	}
 	r := &cpuRing{owner: owner, queue: queue{cpu: cpu}}
-	r.ring, err = owner.mapRing(set.size, s.o.Overwrite)
+	r.queue.ring, err = owner.mapRing(set.size, s.o.Overwrite)
 	if errors.Is(err, errno.EPERM) || errors.Is(err, errno.ENOMEM) {
 		err = fmt.Errorf("%w: %w", errTooMuchMemory, err)
 	}

@@ -64,7 +64,7 @@ func (s *Session) copyRings() error {
 // copyBackward copies the records since the last call to the queue, oldest first.
 func (r *cpuRing) copyBackward() {
 	var b []byte
-	b, r.seen = r.ring.newest(nil, r.seen)
+	b, r.seen = r.queue.ring.newest(nil, r.seen)
 	var records []raw
 	for record, rest := next(b); record != nil; record, rest = next(rest) { // the last one may be partly overwritten
 		records = append(records, record)

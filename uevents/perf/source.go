@@ -78,12 +78,7 @@ func (src *Source) start() (err error) {
 	if src.id, err = src.tracepoint.ID(); err != nil {
 		return err
 	}
-	err = src.makeRoom()
-	if src.o.Ring != "" && (errors.Is(err, errTooMuchMemory) || errors.Is(err, errno.EMFILE)) {
-		src.o.Ring = ""
-		err = src.makeRoom()
-	}
-	if err != nil {
+	if err = src.findRoom(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -108,6 +103,16 @@ func (src *Source) openAll() error {
 		}
 	}
 	return nil
+}
+
+// findRoom is makeRoom, with the rings of the session if there is no room for others.
+func (src *Source) findRoom() error {
+	err := src.makeRoom()
+	if src.o.Ring != "" && (errors.Is(err, errTooMuchMemory) || errors.Is(err, errno.EMFILE)) {
+		src.o.Ring = ""
+		err = src.makeRoom()
+	}
+	return err
 }
 
 // makeRoom opens the rings of an event, and checks that the process can open the descriptors.

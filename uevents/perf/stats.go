@@ -139,7 +139,7 @@ func (s *Session) Overran() bool {
 	overran := s.overran || s.o.Overwrite
 	s.overran = false
 	for _, r := range s.rings {
-		overran = overran || r.ring.overran(r.ring.tail.Load())
+		overran = overran || r.queue.ring.overran(r.queue.ring.tail.Load())
 	}
 	return overran
 }

@@ -368,3 +368,39 @@ func TestStoppedReader(t *testing.T) {
 	require.Equal(t, "wrote", program.asked("write 10 12"))
 	g.until("again", func() bool { return g.read[int32(program.pid)] == before+10 })
 }
+
+// TestRingMemory: a tool whose rings have no memory for another program says so once, and attaches to it when the other has ended.
+func TestRingMemory(t *testing.T) {
+	programs := map[int32]*child{}
+	for range 2 {
+		p := startReady(t, visible("program"))
+		programs[int32(p.pid)] = p
+	}
+	failed := map[int32]int{}
+	o := attach.ProgramsOptions{Options: attach.Options{Patterns: []string{"ue_*"}}, RingMemory: 100 << 10}
+	o.WantsProcess = func(pid int32) bool { return programs[pid] != nil }
+	o.Failed = func(pid int32, err error) {
+		failed[pid]++
+		assert.ErrorIs(t, err, attach.ErrTooManyPrograms)
+	}
+	tool := attach.NewPrograms(o)
+	defer func() { require.NoError(t, tool.Close()) }()
+	attached := func() (pid int32) {
+		require.NoError(t, tool.Find())
+		tool.Poll()
+		for r := (attach.Record{}); tool.Next(&r); {
+			continue
+		}
+		tool.Sources(func(s *attach.Source) { pid = s.PID })
+		return pid
+	}
+	testscale.Eventually(t, func() bool { return attached() > 0 && len(failed) > 0 }, "no program is attached to, or both are")
+	first := attached()
+	attached()
+	for pid, n := range failed {
+		assert.NotEqual(t, first, pid)
+		assert.Equal(t, 1, n)
+	}
+	programs[first].end()
+	testscale.Eventually(t, func() bool { pid := attached(); return pid > 0 && pid != first }, "the other one is not attached to")
+}

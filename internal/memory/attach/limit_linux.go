@@ -40,6 +40,22 @@ func (l *limited) end(now uint64) {
 	}
 }
 
+// Pause disables the event until the next second, as if it had reached Options.Limit.
+func (s *Source) Pause() {
+	ses := s.session
+	ses.p.guard(func() {
+		wish := &ses.p.control.Wishes[s.ID]
+		if ses.p.control.Claimed.Load()&(1<<ses.i) == 0 || wish.Load()&(1<<ses.i) == 0 {
+			return // it is disabled
+		}
+		wish.And(^uint32(1 << ses.i))
+		ses.paused = true
+		s.limited.since = Now()
+		s.limited.times++
+		ses.p.refresh([]uint32{s.ID})
+	})
+}
+
 // nextSecond returns the time to the next second, in which the limit allows records again.
 func nextSecond(now uint64) time.Duration {
 	return time.Second - time.Duration(now%uint64(time.Second))
@@ -48,7 +64,7 @@ func nextSecond(now uint64) time.Duration {
 // keepLimit looks which events the limit has disabled, and enables those whose second is over. It reports whether it left any. now is not
 // after the time at which the records were collected.
 func (s *Session) keepLimit(now uint64) (left bool) {
-	if s.o.Limit == 0 || s.p.control.Claimed.Load()&(1<<s.i) == 0 { // Renew enables what the expiry has disabled
+	if s.o.Limit == 0 && !s.paused || s.p.control.Claimed.Load()&(1<<s.i) == 0 { // Renew enables what the expiry has disabled
 		return false
 	}
 	s.limitKept = now

@@ -21,6 +21,9 @@ type ProgramsOptions struct {
 	// Patience is how long the records of other programs wait for one that is not complete: its goroutine has no processor, or its
 	// program is stopped. Records that come after that are out of order. 0 is a second.
 	Patience time.Duration
+	// RingMemory limits the rings of all programs together, in bytes; 0 means any number. While little is left of it, further programs have
+	// rings smaller than RingSize. Those for which nothing is left are attached to when others have ended.
+	RingMemory int
 	// WantsProcess selects programs; nil selects all.
 	WantsProcess func(pid int32) bool
 	// Failed is called if a program cannot be attached to, which without permission may be any that has locked a file.
@@ -35,6 +38,9 @@ type ProgramsOptions struct {
 	// Ended is called when the program has ended, or has closed all events: its last record was returned.
 	Ended func(memory uint64, sources []*Source)
 }
+
+// ErrTooManyPrograms says that ProgramsOptions.RingMemory has no room for the rings of another program.
+var ErrTooManyPrograms = errors.New("too many programs")
 
 // Programs reads the records of all programs of the machine that offer events in memory, in order of time. It is not safe for
 // concurrent use.
@@ -170,7 +176,12 @@ func (p *Programs) join(t *traced) {
 		if list, t.looked = t.program.Events(t.looked); int32(t.program.pid) != p.expected && !slices.ContainsFunc(list, p.o.wants) {
 			return
 		}
-		if t.session, err = t.program.Attach(p.o.Options); err == nil {
+		o := p.o.Options
+		if o.RingSize = p.ringSize(); o.RingSize == 0 {
+			err = fmt.Errorf("%w: the rings of %d take %d KiB", ErrTooManyPrograms, len(p.all), p.o.RingMemory>>10)
+			return
+		}
+		if t.session, err = t.program.Attach(o); err == nil {
 			t.session.Renew(expiry)
 		}
 	})
@@ -186,9 +197,9 @@ func (p *Programs) join(t *traced) {
 		}
 		return
 	}
-	if t.session = nil; errors.Is(err, ErrBusy) { // until a tool ends
+	if t.session = nil; errors.Is(err, ErrBusy) || errors.Is(err, ErrTooManyPrograms) { // until a tool ends, or a program
 		if t.looked = 0; !t.busy {
-			if tools := t.program.tools(); len(tools) > 0 {
+			if tools := t.program.tools(); len(tools) > 0 && errors.Is(err, ErrBusy) {
 				err = fmt.Errorf("%w by %s", err, strings.Join(tools, ", "))
 			}
 			p.fail(int32(t.program.pid), err)
@@ -198,6 +209,31 @@ func (p *Programs) join(t *traced) {
 	}
 	t.ended = true
 	p.fail(int32(t.program.pid), errors.Join(err, t.program.Close()))
+}
+
+// Limits of the rings of a program where their memory is limited: a part of what is left of it, and a size below which they are not made.
+const (
+	ringPart  = 32
+	leastRing = 64 << 10
+)
+
+// ringSize returns the size of the rings of another program, or 0 if there is no memory for them.
+func (p *Programs) ringSize() int {
+	size := cmp.Or(p.o.RingSize, defaultRingSize)
+	if p.o.RingMemory == 0 {
+		return size
+	}
+	left := p.o.RingMemory
+	for _, t := range p.all {
+		left -= int(t.session.size) * t.session.count
+	}
+	for size > leastRing && size > left/ringPart {
+		size /= 2
+	}
+	if size > left {
+		return 0
+	}
+	return size
 }
 
 func (p *Programs) fail(pid int32, err error) {

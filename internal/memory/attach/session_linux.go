@@ -87,6 +87,7 @@ type Session struct {
 	complete   uint64 // a time: all older records were read
 	losses     *[2]layout.Losses
 	limitKept  uint64 // time of the last keepLimit
+	paused     bool   // Source.Pause has disabled events
 }
 
 // ErrBusy says that as many tools are attached as can be.

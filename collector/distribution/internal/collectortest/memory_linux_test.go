@@ -161,7 +161,7 @@ func TestMemoryStall(t *testing.T) {
 	testscale.HostOnly(t)
 	const records = 20_000
 	c := start(t, settings{
-		receivers: strings.Replace(inMemory, "{", "{queue: {size_mib: 1}, batch: {max_records: 500}, ", 1),
+		receivers: strings.Replace(inMemory, "{", "{budget_mib: 8, batch: {max_records: 500}, ", 1),
 		sink:      "    detailed: true",
 	})
 	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))

@@ -32,11 +32,15 @@ type TelemetryBuilder struct {
 	ReceiverUserEventsDroppedRecords     metric.Int64Counter
 	ReceiverUserEventsExcludedRecords    metric.Int64Counter
 	ReceiverUserEventsFailedAttachments  metric.Int64Counter
+	ReceiverUserEventsLimitedTime        metric.Float64Counter
+	ReceiverUserEventsLimits             metric.Int64Counter
 	ReceiverUserEventsLostRecords        metric.Int64Counter
 	ReceiverUserEventsOrphans            metric.Int64Counter
+	ReceiverUserEventsProgramCapacity    metric.Int64Gauge
 	ReceiverUserEventsQueueCapacity      metric.Int64Gauge
 	ReceiverUserEventsQueueSize          metric.Int64ObservableGauge
 	ReceiverUserEventsReadRecords        metric.Int64Counter
+	ReceiverUserEventsRingCapacity       metric.Int64Gauge
 	ReceiverUserEventsTailSize           metric.Int64Gauge
 	ReceiverUserEventsUnattachedTime     metric.Float64Counter
 	ReceiverUserEventsUndecodableRecords metric.Int64Counter
@@ -135,6 +139,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{attempt}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsLimitedTime, err = builder.meter.Float64Counter(
+		"otelcol_receiver_user_events_limited_time",
+		metric.WithDescription("Time for which an event was disabled because its program was above program_share. Records of that time are in no count. Those of several programs in shared memory add up. [Alpha]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsLimits, err = builder.meter.Int64Counter(
+		"otelcol_receiver_user_events_limits",
+		metric.WithDescription("How often an event was disabled until the next second because its program was above program_share. [Alpha]"),
+		metric.WithUnit("{time}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsLostRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_user_events_lost_records",
 		metric.WithDescription("Records that were lost because a ring had no room. [Alpha]"),
@@ -145,6 +161,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_orphans",
 		metric.WithDescription("Events of spans that became log records, and links of spans and exemplars that were dropped, because their span did not end before its program or a limit, or their data point did not arrive. [Alpha]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsProgramCapacity, err = builder.meter.Int64Gauge(
+		"otelcol_receiver_user_events_program_capacity",
+		metric.WithDescription("Limit of the memory of the rings of all programs in shared memory, as budget_mib allows. [Alpha]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsQueueCapacity, err = builder.meter.Int64Gauge(
@@ -163,6 +185,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_read_records",
 		metric.WithDescription("Records that were read from the rings. [Alpha]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsRingCapacity, err = builder.meter.Int64Gauge(
+		"otelcol_receiver_user_events_ring_capacity",
+		metric.WithDescription("Size of the kernel's ring of each processor, of which there are up to 3, as budget_mib allows. It is smaller if there is not so much memory. [Alpha]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsTailSize, err = builder.meter.Int64Gauge(

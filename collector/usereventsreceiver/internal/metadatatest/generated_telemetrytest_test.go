@@ -31,10 +31,14 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsDroppedRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsExcludedRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1)
+	tb.ReceiverUserEventsLimitedTime.Add(context.Background(), 1)
+	tb.ReceiverUserEventsLimits.Add(context.Background(), 1)
 	tb.ReceiverUserEventsLostRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsOrphans.Add(context.Background(), 1)
+	tb.ReceiverUserEventsProgramCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsQueueCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsReadRecords.Add(context.Background(), 1)
+	tb.ReceiverUserEventsRingCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsTailSize.Record(context.Background(), 1)
 	tb.ReceiverUserEventsUnattachedTime.Add(context.Background(), 1)
 	tb.ReceiverUserEventsUndecodableRecords.Add(context.Background(), 1)
@@ -50,10 +54,19 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualReceiverUserEventsFailedAttachments(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsLimitedTime(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsLimits(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsLostRecords(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsOrphans(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsProgramCapacity(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsQueueCapacity(t, testTel,
@@ -63,6 +76,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsReadRecords(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsRingCapacity(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsTailSize(t, testTel,

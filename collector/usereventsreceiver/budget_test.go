@@ -1,0 +1,84 @@
+package usereventsreceiver
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+)
+
+// drained is the memory of records that are taken out of rings of the kernel at a time, as README.md has it.
+func drained(processors int) int { return max(10<<20, ringSets*processors*20<<10) }
+
+// TestBudget: the parts of a budget are within it for any number of processors, and none is nothing.
+func TestBudget(t *testing.T) {
+	for _, mib := range []int{1, 64, 512, 4096} {
+		for processors := 1; processors <= 1024; processors++ {
+			b := (&Config{BudgetMiB: mib}).budget(processors)
+			if rings := ringSets * processors * b.ring; b.ring > leastRing {
+				assert.LessOrEqual(t, rings, mib<<20/8, "%d MiB, %d processors", mib, processors)
+				if b.ring < mostRing {
+					assert.Greater(t, 2*rings, mib<<20/8, "%d MiB, %d processors: it is not used", mib, processors)
+				}
+			}
+			assert.LessOrEqual(t, b.queue+programCopies*b.programs, mib<<20/8*7)
+			assert.Positive(t, b.programs)
+		}
+	}
+}
+
+// shipped returns a value of a file of the distribution.
+func shipped[T any](t *testing.T, c *confmap.Conf, path string) T {
+	t.Helper()
+	v, ok := c.Get(path).(T)
+	require.True(t, ok, path)
+	return v
+}
+
+// mib returns a number of MiB from a text such as 896Mi.
+func mib(t *testing.T, text, unit string) int {
+	t.Helper()
+	number, ok := strings.CutSuffix(text, unit)
+	require.True(t, ok, text)
+	n, err := strconv.Atoi(number)
+	require.NoError(t, err)
+	return n
+}
+
+// TestShippedLimits: for 2 to 256 processors, memory_limiter refuses nothing for what the receiver holds, and the pod has room for that and for
+// the rings. docs/collector.md has the formula.
+func TestShippedLimits(t *testing.T) {
+	const own = 64 << 20 // what a Collector takes without records, about twice
+	dir := filepath.Join("..", "distribution")
+	conf, err := confmaptest.LoadConf(filepath.Join(dir, "config.yaml"))
+	require.NoError(t, err)
+	cfg := defaultConfig()
+	sub, err := conf.Sub("receivers::user_events")
+	require.NoError(t, err)
+	require.NoError(t, sub.Unmarshal(cfg))
+	limit := shipped[int](t, conf, "processors::memory_limiter::limit_mib")
+	refusesAt := (limit - shipped[int](t, conf, "processors::memory_limiter::spike_limit_mib")) << 20
+
+	daemonSet, err := confmaptest.LoadConf(filepath.Join(dir, "daemonset.yaml"))
+	require.NoError(t, err)
+	container := confmap.NewFromStringMap(shipped[[]any](t, daemonSet, "spec::template::spec::containers")[0].(map[string]any))
+	pod := mib(t, shipped[string](t, container, "resources::limits::memory"), "Mi") << 20
+	for _, e := range shipped[[]any](t, container, "env") {
+		if v := e.(map[string]any); v["name"] == "GOMEMLIMIT" {
+			assert.Equal(t, limit, mib(t, fmt.Sprint(v["value"]), "MiB"), "the garbage collection begins in time")
+		}
+	}
+	require.Empty(t, cfg.Tail.When, "tail takes memory of its own")
+	for processors := 2; processors <= 256; processors++ {
+		b := cfg.budget(processors)
+		heap := own + b.queue + (programCopies-1)*b.programs + drained(processors) + 2*3*cfg.Batch.MaxSizeKiB<<10 + cfg.Spans.MaxSizeMiB<<20
+		assert.LessOrEqual(t, heap, refusesAt, "%d processors", processors)
+		assert.LessOrEqual(t, limit<<20+ringSets*processors*b.ring+b.programs, pod, "%d processors", processors)
+	}
+}
