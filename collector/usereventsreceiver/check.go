@@ -37,12 +37,8 @@ func (s *session) check(src source) (more bool, err error) {
 	if s.isStopping() {
 		return false, nil
 	}
-	st, err := src.Stats()
-	if err != nil {
-		return false, err
-	}
 	var missing error
-	switch {
+	switch st := src.State(); {
 	case st.CPUErr != nil:
 		missing = fmt.Errorf("the records of a processor that came online are not read: %w", st.CPUErr)
 	case st.Rings > 0:

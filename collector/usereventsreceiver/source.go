@@ -14,6 +14,7 @@ type source interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
 	CheckNotices()
+	State() reader.State
 	Stats() (reader.Stats, error)
 	Stop() error
 	Close() error
