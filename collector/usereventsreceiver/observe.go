@@ -46,7 +46,21 @@ func (s *session) observe() error {
 		s.telemetry.RegisterReceiverUserEventsAttachedEventsCallback(func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(int64(s.attached()), s.telemetry.with())
 			return nil
+		}),
+		s.telemetry.RegisterReceiverUserEventsAvailableCallback(func(_ context.Context, o metric.Int64Observer) error {
+			for transport, reason := range s.available.reasons() {
+				o.Observe(one(reason == ""), s.telemetry.with(
+					attribute.String("transport", string(transport)), attribute.String("reason", reason)))
+			}
+			return nil
 		}))
+}
+
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // attached returns how many events are attached. Stats would ask the kernel about each of them on each processor.

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
+
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // session collects events for the receivers of one configuration. One goroutine moves records from the rings to the
@@ -21,6 +23,7 @@ type session struct {
 	logger    *zap.Logger
 	telemetry *telemetry
 	status    status
+	available available
 	outputs   outputs
 	queue     *queue
 	forget    func()
@@ -185,6 +188,12 @@ func (s *session) collect() {
 		}
 		if err == nil {
 			continue
+		}
+		s.available.set(s.cfg.Transport, err)
+		if errors.Is(err, uevents.ErrNotSupported) {
+			s.status.set(err)
+			s.logger.Error("cannot read events on this kernel", zap.Error(err))
+			return
 		}
 		if s.status.set(err) {
 			s.logger.Error("cannot read events", zap.Error(err), zap.Stringer("next_attempt", s.cfg.Discovery.RetryInterval))
