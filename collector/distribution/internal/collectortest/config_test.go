@@ -15,7 +15,7 @@ import (
 )
 
 // foreign are the components of the examples that the Collector of the tests does not have. It takes its sink in place of an exporter.
-var foreign = []string{"otlp", "otlp_grpc", "health_check", "resource_detection", "k8s_attributes"}
+var foreign = []string{"otlp", "otlp_grpc", "resource_detection", "k8s_attributes"}
 
 // TestConfigurations: the Collector accepts the examples. What it does not have is left out, so only the names of that are checked.
 func TestConfigurations(t *testing.T) {
@@ -27,7 +27,7 @@ func TestConfigurations(t *testing.T) {
 			t.Setenv("OTLP_ENDPOINT", "gateway:4317")
 			t.Setenv("POD_IP", "127.0.0.1")
 			t.Setenv("STORAGE_DIRECTORY", filepath.Join(dir, "storage"))
-			args := []string{"validate"}
+			args := []string{"validate", componentStatus}
 			for _, name := range files {
 				var config map[string]any
 				require.NoError(t, yaml.UnmarshalStrict(file(t, distribution, name), &config))
