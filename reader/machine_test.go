@@ -303,6 +303,12 @@ func (m *machine) SetDeadline(t time.Time) {
 	m.deadline = t
 }
 
+func (m *machine) State() perf.State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stats.State
+}
+
 func (m *machine) Stats() (perf.Stats, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -380,10 +380,11 @@ func (m *memorySession) Close() error {
 	}
 	m.closed, m.last = true, last
 	m.awake()
+	err = errors.Join(err, m.programs.Close()) // which is fast
 	if m.kernel != nil {
 		err = errors.Join(err, m.kernel.Close())
 	}
-	return errors.Join(err, m.programs.Close())
+	return err
 }
 
 func (m *memorySession) events() int { return len(m.names) }

@@ -73,6 +73,14 @@ func add(t *perf.SourceStats, u perf.SourceStats) {
 	t.Paused += u.Paused
 }
 
+// State is that of the kernel's session: programs have no rings of CPUs.
+func (m *memorySession) State() perf.State {
+	if m.kernel == nil {
+		return perf.State{}
+	}
+	return m.kernel.State()
+}
+
 // Stats adds the counts of programs, by the names of their events.
 func (m *memorySession) Stats() (t perf.Stats, err error) {
 	m.mu.Lock()

@@ -119,6 +119,7 @@ type session interface {
 	ReadInto(r *perf.Record) error
 	Snapshot(f func(*perf.Record) error) error
 	SetDeadline(t time.Time)
+	State() perf.State
 	Stats() (perf.Stats, error)
 	Overran() bool
 	Stop() error

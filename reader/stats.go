@@ -6,18 +6,46 @@ import (
 	"github.com/userevents/userevents-go/uevents/perf"
 )
 
-// Stats counts the records of a Reader.
-type Stats struct {
-	// Events are the counts of each event that is attached or not read to its end, in the order of attaching.
-	Events []EventStats
-	// Total is the sum of Events and of all events detached before. It has no Name, and is zero with [ReadCounts].
-	Total EventStats
+// State is the part of Stats that needs no system call, however many events are attached.
+type State struct {
+	Attached int // events of the kernel and of shared memory that are attached
+	Never    int // events that Options.Events select, and that are not attached since none of their records can meet Options.Where or are of Options.Kinds
 
 	// Each record that was read and not excluded is in one of Selected, Unselected and Copies.
 	Selected    uint64 // records that Next, Events or Snapshot returned
 	Unselected  uint64 // records that do not meet Options.Where, as the Reader found
 	Copies      uint64 // log records of a level's event that were read from the event of their declaration before
 	Undecodable uint64 // the part of these that does not fit the format of its event
+
+	Rings int // one for each CPU, and a second one if events of errors are attached
+	// CPUErr is the error of the last CPU that came online, if its records are not read; else nil.
+	CPUErr error
+}
+
+// State returns the state of the Reader. It waits neither for the kernel nor for Next, nor while events are attached and detached.
+func (r *Reader) State() State {
+	st := r.session.State()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	attached := len(r.attached)
+	if m, ok := r.session.(memoryReader); ok {
+		attached += m.events()
+	}
+	return State{
+		Attached: attached, Never: len(r.never),
+		Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
+		Rings: st.Rings, CPUErr: st.CPUErr,
+	}
+}
+
+// Stats counts the records of a Reader.
+type Stats struct {
+	State
+
+	// Events are the counts of each event that is attached or not read to its end, in the order of attaching.
+	Events []EventStats
+	// Total is the sum of Events and of all events detached before. It has no Name, and is zero with [ReadCounts].
+	Total EventStats
 
 	// Late counts records that were returned after newer ones, because they came later than Options.Window, or with a later Snapshot.
 	Late uint64
@@ -26,15 +54,10 @@ type Stats struct {
 	// Malformed counts invalid records in the rings. It is not 0 only if there is a bug.
 	Malformed uint64
 
-	Never int // events that Options.Events select, and that are not attached since none of their records can meet Options.Where or are of Options.Kinds
-
-	CPUs  int // number of online CPUs
-	Rings int // one for each CPU, and a second one if events of errors are attached
+	CPUs int // number of online CPUs
 	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Those of
 	// errors may be smaller.
 	BufferSize int
-	// CPUErr is the error of the last CPU that came online, if its records are not read; else nil.
-	CPUErr error
 }
 
 // EventStats counts the records of an event. Each that matched is in one of the other counts:
@@ -66,21 +89,13 @@ func (r *Reader) Stats() (Stats, error) {
 	st, err := r.session.Stats()
 	total := st.Total()
 	stats := Stats{
-		Total:    eventStats(&total),
-		Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
-		Late: st.Late, LostTaskRecords: st.LostTaskRecords, Malformed: st.Malformed,
-		Never: r.countNever(), CPUs: st.CPUs, Rings: st.Rings, BufferSize: st.BufferSize, CPUErr: st.CPUErr,
+		State: r.State(), Total: eventStats(&total),
+		Late: st.Late, LostTaskRecords: st.LostTaskRecords, Malformed: st.Malformed, CPUs: st.CPUs, BufferSize: st.BufferSize,
 	}
 	for i := range st.Sources {
 		stats.Events = append(stats.Events, eventStats(&st.Sources[i]))
 	}
 	return stats, err
-}
-
-func (r *Reader) countNever() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.never)
 }
 
 func eventStats(s *perf.SourceStats) EventStats {

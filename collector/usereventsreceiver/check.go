@@ -37,17 +37,20 @@ func (s *session) check(src source) (more bool, err error) {
 	if s.isStopping() {
 		return false, nil
 	}
-	st, err := src.Stats()
-	if err != nil {
-		return false, err
-	}
 	var missing error
-	switch {
+	if s.cfg.Transport != TransportKernel {
+		s.available.set(TransportMemory, nil)
+	}
+	switch st := src.State(); {
 	case st.CPUErr != nil:
 		missing = fmt.Errorf("the records of a processor that came online are not read: %w", st.CPUErr)
+		s.available.set(TransportKernel, missing)
 	case st.Rings > 0:
 		s.kernel = kernelRead
-	case s.cfg.Transport == TransportAny && s.kernel != kernelUnsupported:
+		s.available.set(TransportKernel, nil)
+	case s.kernel == kernelUnsupported:
+		s.available.set(TransportKernel, uevents.ErrNotSupported) // another source may have failed meanwhile
+	case s.cfg.Transport == TransportAny:
 		if missing, err = s.tryKernel(); err != nil {
 			return false, err
 		}
@@ -71,6 +74,7 @@ func (s *session) tryKernel() (missing, err error) {
 	}
 	o.Events, o.Where, o.Transport = []string{"user_events:usereventsreceiver_none"}, nil, reader.TransportKernel
 	src, refused := s.open(o)
+	s.available.set(TransportKernel, refused)
 	switch {
 	case refused == nil:
 		s.kernel = kernelRead

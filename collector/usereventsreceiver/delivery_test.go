@@ -14,10 +14,13 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -178,6 +181,43 @@ func TestShutdownBlocked(t *testing.T) {
 	<-blocked
 	require.ErrorIs(t, r.Shutdown(context.Background()), errShutdownEnds)
 	assert.Equal(t, int64(10), counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonShutdown), attribute.String("event", "user_events:myapp_info")))
+}
+
+// TestShutdownDetaching: Shutdown leaves it to the kernel to detach from many events, so that exporters send what they have before the
+// process is killed. All records are delivered and counted before.
+func TestShutdownDetaching(t *testing.T) {
+	m := newMachine(t, nil)
+	m.detaching = make(chan struct{})
+	l := m.logger("myapp")
+	var logs consumertest.LogsSink
+	r, telemetry := m.start(fast(), &logs)
+	shutdownDetach = 0
+	t.Cleanup(func() { shutdownDetach = testscale.Patience })
+	l.Info("hello")
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Equal(t, 1, logs.LogRecordCount())
+	assert.Equal(t, int64(1), counter(t, telemetry, "user_events_read_records"))
+	ses := r.(*session)
+	select {
+	case <-ses.done:
+		assert.Fail(t, "Shutdown has waited")
+	default:
+	}
+	close(m.detaching)
+	<-ses.done
+}
+
+// TestScrape: the receiver's own metrics do not make it ask the kernel about each event on each processor.
+func TestScrape(t *testing.T) {
+	m := newMachine(t, nil)
+	m.logger("myapp")
+	_, telemetry := m.start(fast(), consumertest.NewNop())
+	metric, err := telemetry.GetMetric("otelcol_receiver_user_events_attached_events")
+	require.NoError(t, err)
+	assert.Equal(t, int64(len(m.simulated.Events())), metric.Data.(metricdata.Gauge[int64]).DataPoints[0].Value)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	assert.Zero(t, m.counted)
 }
 
 // TestBackpressure: while a consumer is blocked, the memory of the queue has its limit, and the kernel counts what is lost.

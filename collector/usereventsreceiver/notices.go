@@ -73,11 +73,11 @@ func (s *session) countLost(event string, n uint64) {
 	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(eventAttribute(event)))
 }
 
-// countUnread counts the lost records that no notice has reported: above all those that were unread when the source was
-// closed. unread has the counts before that, and final those after it.
-func (s *session) countUnread(unread, final *reader.Stats) {
+// countUnread counts the lost records that no notice has reported by event: above all those that are unread when the source is closed. st
+// has the counts before that.
+func (s *session) countUnread(st *reader.Stats) {
 	left := map[string]uint64{} // an event can have an entry of the kernel and one of shared memory
-	for _, src := range unread.Events {
+	for _, src := range st.Events {
 		left[src.Name] += src.Lost + src.Pending
 	}
 	for name, n := range left {
@@ -85,7 +85,11 @@ func (s *session) countUnread(unread, final *reader.Stats) {
 			s.countLost(name, n-counted)
 		}
 	}
-	if n := final.Total.Lost; n > s.lost.total {
+}
+
+// countRest counts the lost records of events that are not known any more. st has the counts after the source was closed.
+func (s *session) countRest(st *reader.Stats) {
+	if n := st.Total.Lost; n > s.lost.total {
 		s.countLost("", n-s.lost.total)
 	}
 }

@@ -47,27 +47,40 @@ func (s *session) observe() error {
 			return nil
 		}),
 		s.telemetry.RegisterReceiverUserEventsAttachedEventsCallback(func(_ context.Context, o metric.Int64Observer) error {
-			n, err := s.attached()
-			o.Observe(int64(n), s.telemetry.with())
-			return err
+			o.Observe(int64(s.attached()), s.telemetry.with())
+			return nil
+		}),
+		s.telemetry.RegisterReceiverUserEventsAvailableCallback(func(_ context.Context, o metric.Int64Observer) error {
+			for transport, reason := range s.available.reasons() {
+				o.Observe(one(reason == ""), s.telemetry.with(
+					attribute.String("transport", string(transport)), attribute.String("reason", reason)))
+			}
+			return nil
 		}))
 }
 
-// attached returns how many events are attached.
-func (s *session) attached() (int, error) {
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// attached returns how many events are attached. Stats would ask the kernel about each of them on each processor.
+func (s *session) attached() int {
 	s.mu.Lock()
 	src := s.source
 	s.mu.Unlock()
 	if src == nil {
-		return 0, nil
+		return 0
 	}
-	st, err := src.Stats()
+	st := src.State()
 	s.countExcluded(&st)
-	return len(st.Events), err
+	return st.Attached
 }
 
 // countExcluded adds to the telemetry the records that were read and do not meet the condition.
-func (s *session) countExcluded(st *reader.Stats) {
+func (s *session) countExcluded(st *reader.State) {
 	s.mu.Lock()
 	more := int64(st.Unselected - min(s.excluded, st.Unselected))
 	s.excluded = st.Unselected

@@ -37,18 +37,21 @@ type machine struct {
 	simulated *ueventstest.Kernel
 	factory   receiver.Factory
 
-	mu     sync.Mutex
-	errs   []error // of the next attempts to open a source
-	kernel error   // why the kernel's events cannot be read; those of the machine are then in shared memory
-	tried  int     // attempts to read the kernel's events alone
-	opened int     // other sources
-	exited []int32 // processes of the next notices
-	lose   string  // the name of an event whose records get lost
+	mu      sync.Mutex
+	errs    []error // of the next attempts to open a source
+	kernel  error   // why the kernel's events cannot be read; those of the machine are then in shared memory
+	tried   int     // attempts to read the kernel's events alone
+	opened  int     // other sources
+	counted int     // calls of Stats
+	exited  []int32 // processes of the next notices
+	lose    string  // the name of an event whose records get lost
+
+	detaching chan struct{} // nil, or the kernel takes until it is closed to detach
 }
 
 // No delivery is dropped because the machine is slow.
 func init() {
-	shutdownLimit, shutdownRetry, shutdownReturn = testscale.Patience, testscale.Patience, testscale.Patience
+	shutdownLimit, shutdownRetry, shutdownReturn, shutdownDetach = testscale.Patience, testscale.Patience, testscale.Patience, testscale.Patience
 }
 
 func newMachine(t *testing.T, o *ueventstest.Options) *machine {
@@ -181,8 +184,15 @@ func (s *machineSource) SetDeadline(t time.Time) {
 	s.deadline = t
 }
 
+func (s *machineSource) State() reader.State {
+	return reader.State{Rings: s.rings, Attached: len(s.m.simulated.Events())}
+}
+
 func (s *machineSource) Stats() (reader.Stats, error) {
-	st := reader.Stats{Rings: s.rings}
+	s.m.mu.Lock()
+	s.m.counted++
+	s.m.mu.Unlock()
+	st := reader.Stats{State: s.State()}
 	for _, e := range s.m.simulated.Events() {
 		st.Events = append(st.Events, reader.EventStats{Name: tracepoint.System + ":" + e.Name})
 	}
@@ -201,6 +211,9 @@ func (s *machineSource) Stop() error {
 }
 
 func (s *machineSource) Close() error {
+	if s.m.detaching != nil {
+		<-s.m.detaching
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
+
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // session collects events for the receivers of one configuration. One goroutine moves records from the rings to the
@@ -21,6 +23,7 @@ type session struct {
 	logger    *zap.Logger
 	telemetry *telemetry
 	status    status
+	available available
 	outputs   outputs
 	queue     *queue
 	forget    func()
@@ -99,7 +102,8 @@ func (s *session) begin() error {
 	return nil
 }
 
-// Shutdown disables the events, reads and delivers the records written before, and detaches. Data that a consumer refuses
+// Shutdown disables the events, reads and delivers the records written before, and detaches, which it leaves to the kernel after 2 seconds.
+// Data that a consumer refuses
 // meanwhile is delivered again for at most 5 seconds. When ctx ends, or after 20 seconds, all that is not delivered is dropped and
 // counted: a consumer may be blocked for ever, as by the full queue of an exporter, and the Collector's own ctx has no end.
 func (s *session) Shutdown(ctx context.Context) (err error) {
@@ -112,6 +116,7 @@ var (
 	shutdownLimit  = 20 * time.Second // for deliveries: less than the 30 seconds after which Kubernetes kills
 	shutdownRetry  = 5 * time.Second  // retries during Shutdown
 	shutdownReturn = time.Second      // for a consumer to return after its context has ended
+	shutdownDetach = 2 * time.Second  // for the kernel to detach from events
 )
 
 var errShutdownEnds = errors.New("a consumer takes too long")
@@ -134,15 +139,15 @@ func (s *session) shutDown(ctx context.Context) error {
 		}
 	}
 	s.outputs.retry.limit(shutdownRetry)
-	if notDelivered := s.waitForDelivery(ctx); notDelivered != nil {
-		return errors.Join(err, notDelivered)
-	}
+	err = errors.Join(err, s.waitForDelivery(ctx))
 	select {
 	case <-s.done:
-		return err
-	case <-ctx.Done():
-		return errors.Join(err, fmt.Errorf("detaching from events: %w", ctx.Err()))
+	case <-time.After(shutdownDetach):
+		// The kernel detaches from one event after the other, and waits for two grace periods of RCU each time. It goes on when the
+		// process exits. What the exporters have must be sent or stored before, and before the process is killed.
+		s.logger.Info("the kernel is still detaching from events, and ends that before this process does")
 	}
+	return err
 }
 
 // waitForDelivery waits until all is delivered. When there is no more time for that, it makes the rest be dropped.
@@ -156,7 +161,7 @@ func (s *session) waitForDelivery(ctx context.Context) error {
 	}
 	s.cancel()
 	select {
-	case <-s.done:
+	case <-s.delivered:
 		return fmt.Errorf("data that was not delivered is dropped: %w", context.Cause(ctx))
 	case <-time.After(shutdownReturn):
 		return fmt.Errorf("a consumer does not return: %w", context.Cause(ctx))
@@ -183,6 +188,12 @@ func (s *session) collect() {
 		}
 		if err == nil {
 			continue
+		}
+		s.available.set(s.cfg.Transport, err)
+		if errors.Is(err, uevents.ErrNotSupported) {
+			s.status.set(err)
+			s.logger.Error("cannot read events on this kernel", zap.Error(err))
+			return
 		}
 		if s.status.set(err) {
 			s.logger.Error("cannot read events", zap.Error(err), zap.Stringer("next_attempt", s.cfg.Discovery.RetryInterval))
@@ -234,12 +245,13 @@ func (s *session) closeSource(src source) {
 	s.source = nil
 	s.mu.Unlock()
 	err := src.Stop()
-	unread, statsErr := src.Stats() // by event
+	unread, statsErr := src.Stats()
+	s.countUnread(&unread) // Shutdown does not wait for Close
+	s.countExcluded(&unread.State)
 	err = errors.Join(err, statsErr, src.Close())
 	final, statsErr := src.Stats()
 	if err = errors.Join(err, statsErr); err != nil {
 		s.logger.Error("closing events", zap.Error(err))
 	}
-	s.countUnread(&unread, &final)
-	s.countExcluded(&final)
+	s.countRest(&final)
 }

@@ -14,6 +14,7 @@ type source interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
 	CheckNotices()
+	State() reader.State
 	Stats() (reader.Stats, error)
 	Stop() error
 	Close() error
@@ -30,12 +31,12 @@ func openReader(o *reader.Options) (source, error) {
 	return r, nil
 }
 
-// explain replaces the error of a file that is missing if probe says that the kernel has no user_events, and what to do.
+// explain replaces the error of a file that is missing by what probe says of it: that the kernel has no user_events, or that this cannot be told.
 func explain(err error, probe func() error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if reason := probe(); errors.Is(reason, uevents.ErrNotSupported) {
+	if reason := probe(); errors.Is(reason, uevents.ErrNotSupported) || errors.Is(reason, fs.ErrNotExist) {
 		return reason
 	}
 	return err

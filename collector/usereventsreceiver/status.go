@@ -1,10 +1,13 @@
 package usereventsreceiver
 
 import (
+	"errors"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
+
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // status reports the status of the session to the hosts of all receivers that share it.
@@ -26,7 +29,8 @@ func (s *status) add(h component.Host) {
 	}
 }
 
-// set reports a recoverable error, or that there is none, if that is a change. It reports whether it is.
+// set reports an error, or that there is none, if that is a change. It reports whether it is. Errors are recoverable, but for a kernel that
+// has no user_events.
 func (s *status) set(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,6 +51,9 @@ func (s *status) set(err error) bool {
 func (s *status) event() *componentstatus.Event {
 	if s.err == nil {
 		return componentstatus.NewEvent(componentstatus.StatusOK)
+	}
+	if errors.Is(s.err, uevents.ErrNotSupported) {
+		return componentstatus.NewPermanentErrorEvent(s.err)
 	}
 	return componentstatus.NewRecoverableErrorEvent(s.err)
 }

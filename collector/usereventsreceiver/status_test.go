@@ -71,9 +71,11 @@ func TestShutdownWhileMissing(t *testing.T) {
 // TestKernelWithout: on a kernel without user_events, the error does not name a missing file only, but says what is missing.
 func TestKernelWithout(t *testing.T) {
 	missing := fmt.Errorf("open user_events_status: %w", fs.ErrNotExist)
+	unmounted := fmt.Errorf("%w: tracefs is not mounted here, so it cannot be told whether the kernel has user_events", fs.ErrNotExist)
 	unsupported := fmt.Errorf("%w: built without CONFIG_USER_EVENTS", uevents.ErrNotSupported)
 	for _, c := range []struct{ err, probe, want error }{
 		{missing, unsupported, unsupported},
+		{missing, unmounted, unmounted},
 		{missing, nil, missing},
 		{missing, fs.ErrPermission, missing},
 		{fs.ErrPermission, unsupported, fs.ErrPermission},

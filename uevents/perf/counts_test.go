@@ -2,6 +2,7 @@ package perf
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -28,6 +29,26 @@ func statsOf(t *testing.T, src *Source) SourceStats {
 	st, err := src.Stats()
 	require.NoError(t, err)
 	return st
+}
+
+// TestStateReadsNoCounts: the state of a session with many events takes no system call, and does not wait while events are attached.
+func TestStateReadsNoCounts(t *testing.T) {
+	const events = 100
+	k := newFakeKernel(0, 1)
+	s, fs := k.start(t, nil)
+	for i := range events {
+		name := fmt.Sprint("ev", i)
+		fs.add("user_events", name)
+		mustAttach(t, s, name, nil)
+	}
+	s.attach.Lock()
+	before := k.reads
+	st := s.State()
+	assert.Equal(t, before, k.reads)
+	s.attach.Unlock()
+	assert.Equal(t, State{Rings: 2}, st)
+	assert.Equal(t, st, mustStats(t, s).State)
+	assert.GreaterOrEqual(t, k.reads-before, 2*events, "Stats does")
 }
 
 // TestDetachWithUnreadRecords: records that were written before are delivered, and the source is counted until they are read. A hit that

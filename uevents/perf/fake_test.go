@@ -31,6 +31,7 @@ type fakeKernel struct {
 	filterFail error
 	enableFail error
 	waited     []int // milliseconds of each wait
+	reads      int   // of counts
 	woken      int
 	step       int64 // nanoseconds that pass from one look at the clock to the next
 }
@@ -186,6 +187,7 @@ func (e *fakeEvent) output(record []byte) {
 func (e *fakeEvent) read() (sys.PerfCounts, error) {
 	e.k.mu.Lock()
 	defer e.k.mu.Unlock()
+	e.k.reads++
 	return e.counts, nil
 }
 

@@ -45,8 +45,24 @@ func (t *SourceStats) add(u SourceStats) {
 	t.Paused += u.Paused
 }
 
+// State is the part of Stats that needs no system call.
+type State struct {
+	Rings int // one for each CPU and name of AttachOptions.Ring
+	// CPUErr is the error of the last CPU that came online, if it lacks rings or events; else nil.
+	CPUErr error
+}
+
+// State returns the state of the session, also after Close. It waits neither for the kernel nor for Attach and Detach.
+func (s *Session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return State{Rings: len(s.rings), CPUErr: s.cpuErr}
+}
+
 // Stats counts what a session recorded.
 type Stats struct {
+	State
+
 	// Sources are attached or incompletely read events, in the order of Attach. Detached ones with losses or pauses stay until
 	// Overran was called once after they were read, Stats after it, and Overran again; at most 1,000.
 	Sources  []SourceStats
@@ -58,13 +74,10 @@ type Stats struct {
 	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
 	// name of AttachOptions.Ring may be smaller.
 	BufferSize int
-	Rings      int // one for each CPU and name of AttachOptions.Ring
 	CPUs       int // number of online CPUs
 	// Descriptors is how many more descriptors the session may open: each event needs one for each CPU, and so does
 	// each name in AttachOptions.Ring.
 	Descriptors int
-	// CPUErr is the error of the last CPU that came online, if it lacks rings or events; else nil.
-	CPUErr error
 }
 
 // Total returns the sum of all sources that record, including detached ones. Its Name is empty.
@@ -97,13 +110,13 @@ func (s *Session) Stats() (Stats, error) {
 		}
 		t.LostTaskRecords += lost
 	}
+	t.State = s.State()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, src := range s.sources {
 		t.Sources = append(t.Sources, src.stats())
 	}
 	t.Detached, t.TaskRecords, t.Late, t.Malformed = s.detached, s.tasks, s.late, s.malformed
-	t.Rings, t.CPUErr = len(s.rings), s.cpuErr
 	return t, nil
 }
 

@@ -85,6 +85,8 @@ func (f *Facts) diagnoseMissing() diagnosis {
 		return f.withoutUserEvents()
 	case f.filesystemsKnown && !f.tracefsInKernel:
 		return diagnosis{fmt.Errorf("%w: the kernel %s has no tracefs", ErrNotSupported, f.release), "run a kernel with CONFIG_FTRACE and CONFIG_USER_EVENTS"}
+	case f.config == "" && f.withoutSysctl():
+		return diagnosis{fmt.Errorf("%w: the kernel %s has no sysctl kernel.user_events_max, so it was built without CONFIG_USER_EVENTS", ErrNotSupported, f.release), useAnotherKernel}
 	case !mounted && f.config == "y":
 		return diagnosis{errors.New("tracefs is not mounted here"), mountTracefs + "; in a container, mount the host's " + tracefs.DataFile + elsewhere}
 	case !mounted:

@@ -48,6 +48,35 @@ const (
 		"chmod g+x /sys/kernel/tracing; chmod g+w /sys/kernel/tracing/user_events_data; and run as a member of tracers"
 )
 
+// TestWithoutSysctl: since Linux 6.4, the sysctl tells in a container without tracefs and configuration whether the kernel has user_events.
+func TestWithoutSysctl(t *testing.T) {
+	const known = "proc/sys/kernel/osrelease"
+	for _, c := range []struct {
+		release string
+		files   []string
+		without bool
+	}{
+		{"6.4.0-1", []string{known}, true},
+		{"7.0.1", []string{known}, true},
+		{"6.3.13", []string{known}, false},
+		{"5.15.0-1", []string{known}, false},
+		{"unknown", []string{known}, false},
+		{"6.12.1", nil, false},
+		{"6.12.1", []string{known, "proc/sys/kernel/user_events_max"}, false},
+	} {
+		m := newMachine(t)
+		for _, name := range c.files {
+			m.file(name, "1\n")
+		}
+		f := Read(m.root)
+		f.release = c.release
+		assert.Equal(t, c.without, f.withoutSysctl(), c)
+		_, err := f.Explain(usual, openError(usual, syscall.ENOENT))
+		assert.Equal(t, c.without, errors.Is(err, ErrNotSupported), "%v: %v", c, err)
+		assert.Equal(t, c.without, !strings.Contains(err.Error(), "tracefs is not mounted"), "%v: %v", c, err)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	release, _ := sys.Release()
 	anybody := user{uid: os.Getuid() + 1}

@@ -3,6 +3,7 @@ package machine
 import (
 	"bufio"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type Facts struct {
 	lockdown         string          // "none", "integrity", "confidentiality" or ""
 	appArmor         string          // the profile that confines this process, or ""
 	maxEvents        string          // sysctl kernel.user_events_max, or ""
+	sysctlsKnown     bool            // other sysctls of the kernel can be read
 }
 
 // Read reads the facts from the files below root.
@@ -45,6 +47,7 @@ func Read(root string) *Facts {
 	f.lockdown = selected(f.line("sys/kernel/security/lockdown"))
 	f.appArmor = f.readAppArmor()
 	f.maxEvents = f.line("proc/sys/kernel/user_events_max")
+	f.sysctlsKnown = f.line("proc/sys/kernel/osrelease") != ""
 	return f
 }
 
@@ -143,6 +146,14 @@ func configValue(r io.Reader, compressed bool) (value string, known bool) {
 		}
 	}
 	return "n", s.Err() == nil && lines > 100 // not a truncated or foreign file
+}
+
+// withoutSysctl reports whether the kernel lacks the sysctl that all kernels with user_events have since Linux 6.4. Unlike tracefs and
+// the kernel's configuration, it can be seen in every container.
+func (f *Facts) withoutSysctl() bool {
+	var major, minor int
+	_, err := fmt.Sscanf(f.release, "%d.%d", &major, &minor)
+	return err == nil && (major > 6 || major == 6 && minor >= 4) && f.sysctlsKnown && f.maxEvents == ""
 }
 
 // readAppArmor returns the profile of a line such as "docker-default (enforce)". Other

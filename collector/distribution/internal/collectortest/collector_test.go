@@ -48,6 +48,9 @@ func built(tb testing.TB, name string) string {
 	return path
 }
 
+// componentStatus makes health_check fail when components do.
+const componentStatus = "--feature-gates=+extension.healthcheck.useComponentStatus"
+
 // collector is a running Collector.
 type collector struct {
 	tb     testing.TB
@@ -58,6 +61,7 @@ type collector struct {
 	stall  string     // file that stalls the sink
 	host   string     // address of its own metrics
 	port   int
+	ready  string // address of its health
 }
 
 // settings are the parts of a configuration that tests choose, in YAML.
@@ -77,8 +81,9 @@ func (c *collector) configuration(s settings) string {
 	fmt.Fprintf(&b, "receivers:\n%s\n", s.receivers)
 	fmt.Fprintf(&b, "processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n  batch:\n")
 	fmt.Fprintf(&b, "exporters:\n  sink:\n    report: %s\n    stall: %s\n%s\n", c.report, c.stall, s.sink)
-	fmt.Fprintf(&b, "extensions:\n  file_storage: {directory: %s, create_directory: true}\n", filepath.Join(filepath.Dir(c.report), "storage"))
-	fmt.Fprintf(&b, "service:\n  extensions: [file_storage]\n")
+	fmt.Fprintf(&b, "extensions:\n  file_storage: {directory: %s, create_directory: true}\n", c.storage())
+	fmt.Fprintf(&b, "  health_check: {http: {endpoint: '%s', status: {path: /}}, component_health: {include_permanent_errors: true, include_recoverable_errors: true}}\n", c.ready)
+	fmt.Fprintf(&b, "service:\n  extensions: [file_storage, health_check]\n")
 	fmt.Fprintf(&b, "  telemetry: {metrics: {readers: [{pull: {exporter: {prometheus: {host: %s, port: %d, without_scope_info: true, without_type_suffix: true, without_units: true}}}}]}}\n", c.host, c.port)
 	fmt.Fprintf(&b, "  pipelines:\n")
 	for _, p := range s.pipelines {
@@ -88,11 +93,24 @@ func (c *collector) configuration(s settings) string {
 	return b.String()
 }
 
+// storage returns the directory of file_storage.
+func (c *collector) storage() string { return filepath.Join(filepath.Dir(c.report), "storage") }
+
+// healthy reports whether all components do their work.
+func (c *collector) healthy() bool {
+	response, err := http.Get("http://" + c.ready)
+	require.NoError(c.tb, err)
+	require.NoError(c.tb, response.Body.Close())
+	return response.StatusCode == http.StatusOK
+}
+
 // start starts a Collector, and waits until it is ready.
 func start(tb testing.TB, s settings) *collector {
 	dir := tb.TempDir()
 	c := &collector{tb: tb, exited: make(chan error, 1), log: filepath.Join(dir, "log"), report: filepath.Join(dir, "report.json"), stall: filepath.Join(dir, "stall")}
 	c.host, c.port = freePort(tb)
+	host, port := freePort(tb)
+	c.ready = fmt.Sprintf("%s:%d", host, port)
 	if len(s.pipelines) == 0 {
 		s.pipelines = []string{"logs", "traces", "metrics"}
 	}
@@ -102,6 +120,7 @@ func start(tb testing.TB, s settings) *collector {
 	for _, path := range append(s.configs, config) {
 		args = append(args, "--config", path)
 	}
+	args = append(args, componentStatus)
 	log, err := os.Create(c.log)
 	require.NoError(tb, err)
 	defer func() { require.NoError(tb, log.Close()) }()

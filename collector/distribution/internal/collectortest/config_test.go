@@ -16,7 +16,7 @@ import (
 )
 
 // foreign are the components of the examples that the Collector of the tests does not have. It takes its sink in place of an exporter.
-var foreign = []string{"otlp", "otlp_grpc", "health_check", "resource_detection", "k8s_attributes"}
+var foreign = []string{"otlp", "otlp_grpc", "resource_detection", "k8s_attributes"}
 
 // TestConfigurations: the Collector accepts the examples. What it does not have is left out, so only the names of that are checked.
 func TestConfigurations(t *testing.T) {
@@ -25,7 +25,7 @@ func TestConfigurations(t *testing.T) {
 	for _, files := range [][]string{{"config.yaml"}, {"config.yaml", "config-kubernetes.yaml"}, {"config.yaml", "config-failed-requests.yaml"}} {
 		t.Run(files[len(files)-1], func(t *testing.T) {
 			dir := t.TempDir()
-			args := []string{"validate"}
+			args := []string{"validate", componentStatus}
 			for _, path := range examples(t, dir, files...) {
 				args = append(args, "--config", path)
 			}

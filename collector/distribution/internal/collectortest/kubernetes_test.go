@@ -89,7 +89,8 @@ func TestKubernetes(t *testing.T) {
 	for _, readOnly := range []string{"/sys/kernel/tracing", "/sys/fs/cgroup", "/etc/userevents-collector"} {
 		assert.True(t, mounted[readOnly].ReadOnly, readOnly)
 	}
-	for _, arg := range c.Args {
+	assert.Contains(t, c.Args, componentStatus, "health_check/ready needs it")
+	for _, arg := range slices.DeleteFunc(c.Args, func(arg string) bool { return arg == componentStatus }) {
 		config, ok := bytes.CutPrefix([]byte(arg), []byte("--config="))
 		require.True(t, ok, arg)
 		assert.Equal(t, "config", mounted[path.Dir(string(config))].Name)

@@ -29,6 +29,7 @@ type TelemetryBuilder struct {
 	mu                                   sync.Mutex
 	registrations                        []metric.Registration
 	ReceiverUserEventsAttachedEvents     metric.Int64ObservableGauge
+	ReceiverUserEventsAvailable          metric.Int64ObservableGauge
 	ReceiverUserEventsDroppedRecords     metric.Int64Counter
 	ReceiverUserEventsExcludedRecords    metric.Int64Counter
 	ReceiverUserEventsFailedAttachments  metric.Int64Counter
@@ -63,6 +64,21 @@ func (builder *TelemetryBuilder) RegisterReceiverUserEventsAttachedEventsCallbac
 		cb(ctx, &observerInt64{inst: builder.ReceiverUserEventsAttachedEvents, obs: o})
 		return nil
 	}, builder.ReceiverUserEventsAttachedEvents)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterReceiverUserEventsAvailableCallback sets callback for observable ReceiverUserEventsAvailable metric.
+func (builder *TelemetryBuilder) RegisterReceiverUserEventsAvailableCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverUserEventsAvailable, obs: o})
+		return nil
+	}, builder.ReceiverUserEventsAvailable)
 	if err != nil {
 		return err
 	}
@@ -119,6 +135,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_attached_events",
 		metric.WithDescription("Number of attached events. [Alpha]"),
 		metric.WithUnit("{event}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsAvailable, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_user_events_available",
+		metric.WithDescription("1 if the receiver reads the events of the transport, 0 if it does not. The reason is then not_supported (the kernel has none, and gets none without another boot), permission, not_found (such as tracefs, which is not mounted) or error, and the receiver's status and log have the text; for 1 it is empty. Transports that the configuration excludes have no value. With 1 and no attached events, no program offers any. [Alpha]"),
+		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsDroppedRecords, err = builder.meter.Int64Counter(

@@ -35,6 +35,20 @@ func AssertEqualReceiverUserEventsAttachedEvents(t *testing.T, tt *componenttest
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
+func AssertEqualReceiverUserEventsAvailable(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_receiver_user_events_available",
+		Description: "1 if the receiver reads the events of the transport, 0 if it does not. The reason is then not_supported (the kernel has none, and gets none without another boot), permission, not_found (such as tracefs, which is not mounted) or error, and the receiver's status and log have the text; for 1 it is empty. Transports that the configuration excludes have no value. With 1 and no attached events, no program offers any. [Alpha]",
+		Unit:        "1",
+		Data: metricdata.Gauge[int64]{
+			DataPoints: dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_receiver_user_events_available")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
 func AssertEqualReceiverUserEventsDroppedRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_dropped_records",

@@ -24,6 +24,10 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	require.NoError(t, tb.RegisterReceiverUserEventsAvailableCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
 	require.NoError(t, tb.RegisterReceiverUserEventsQueueSizeCallback(func(_ context.Context, observer metric.Int64Observer) error {
 		observer.Observe(1)
 		return nil
@@ -43,6 +47,9 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsUnattachedTime.Add(context.Background(), 1)
 	tb.ReceiverUserEventsUndecodableRecords.Add(context.Background(), 1)
 	AssertEqualReceiverUserEventsAttachedEvents(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsAvailable(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsDroppedRecords(t, testTel,

@@ -17,6 +17,7 @@ import (
 // Report is what arrived.
 type Report struct {
 	Logs, Spans, Points int
+	Requests            int // in which they came
 
 	// Log records and spans by user_events.name, container.id, process.executable.name and process.pid.
 	Events, Containers, Programs, Processes map[string]int
@@ -76,6 +77,7 @@ func (c *counter) count(ctx context.Context, f func(r *Report)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.report)
+	c.report.Requests++
 	if !c.pending {
 		c.pending = true
 		time.AfterFunc(interval, func() {
