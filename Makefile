@@ -151,12 +151,12 @@ kernels: deps ## build the kernels of CI, once; takes minutes
 	@printf '%s\n' $(patsubst vm-%,%,$(filter vm-%,$(CI))) | grep -v byte | xargs -n 1 -P 2 .ci/kernel/build.sh
 
 .PHONY: kernel-table
-kernel-table: ## write the versions of the kernels into README.md
+kernel-table: ## write the versions of the kernels into docs/compatibility.md
 	@.ci/kernel/table $(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))
 
 .PHONY: outputs
-outputs: ## write the output of the command, in a guest, into the documents that show it
-	@.ci/outputs $(MAIN)
+outputs: ## write the output of the command into the documents that show it
+	@.ci/outputs
 
 .PHONY: site
 site: ## build the site of the documents, in .ci/site/.vitepress/dist; needs npm

@@ -66,11 +66,11 @@ func TestImport(t *testing.T) {
 	assert.Contains(t, string(program), `/exporter/autoexport"`)
 }
 
-// TestReadme: so does the program of README.md.
-func TestReadme(t *testing.T) {
+// TestGettingStarted: so does the program of docs/getting-started.md.
+func TestGettingStarted(t *testing.T) {
 	e, err := open()
 	require.NoError(t, err)
-	require.NoError(t, e.followReadme(t.TempDir()))
+	require.NoError(t, e.getStarted(t.TempDir()))
 }
 
 // TestChecks: a checkout that users cannot use is refused. The error names the file and the reason.

@@ -68,7 +68,7 @@ func (r *release) check(out string) error {
 		{thirdPartyFile + " is current, and no licence binds programs", r.e.checkThirdParty},
 		{"go.mod and go.sum are tidy", r.tidy},
 		{"a new module gets all modules, and builds with all packages", r.empty(user.importAll)},
-		{"a new module builds the program of README.md", r.empty(user.followReadme)},
+		{"a new module builds the program of " + gettingStarted, r.empty(user.getStarted)},
 		{"go install installs the command, which knows its version", r.empty(user.install)},
 	})
 	if err != nil {

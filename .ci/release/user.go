@@ -25,16 +25,19 @@ func (e *environment) importAll(empty string) error {
 	return e.build(empty, "package main\n\nimport (\n"+imports.String()+")\n\nfunc main() {}\n", get)
 }
 
-// followReadme builds the first program of README.md as a reader does, in an empty directory.
-func (e *environment) followReadme(empty string) error {
-	text, err := os.ReadFile(filepath.Join(e.c.root, "README.md"))
+// gettingStarted is the document whose first program readers copy.
+const gettingStarted = "docs/getting-started.md"
+
+// getStarted builds the first program of docs/getting-started.md as a reader does, in an empty directory.
+func (e *environment) getStarted(empty string) error {
+	text, err := os.ReadFile(filepath.Join(e.c.root, gettingStarted))
 	if err != nil {
 		return err
 	}
 	_, after, ok := strings.Cut(string(text), "```go\n")
 	program, _, closed := strings.Cut(after, "```")
 	if !ok || !closed || !strings.HasPrefix(program, "package main\n") {
-		return fmt.Errorf("the first block of README.md is no program")
+		return fmt.Errorf("the first block of %s is no program", gettingStarted)
 	}
 	return e.build(empty, program, []string{"get", e.c.modules[0].Module.Mod.Path + "@" + e.c.version})
 }

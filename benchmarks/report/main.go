@@ -120,7 +120,6 @@ func render(all *runs, documents map[string]string) (map[string]string, error) {
 		"benchmarks-on.svg":       func() (string, error) { return plotOn(all.counted) },
 		"benchmarks-parallel.svg": func() (string, error) { return plotParallel(all.timed) },
 		"timeline.svg":            func() (string, error) { return plotTimeline(all.request), nil },
-		"architecture.svg":        func() (string, error) { return architecture(), nil },
 		"attach.svg":              func() (string, error) { return attach(), nil },
 	} {
 		content, err := generate()

@@ -41,7 +41,7 @@ func TestCommitted(t *testing.T) {
 	require.NoError(t, err)
 	files, err := render(committed(t), documents)
 	require.NoError(t, err)
-	assert.Len(t, files, 11)
+	assert.Len(t, files, 10)
 	for name, want := range files {
 		assert.Equal(t, want, read(t, root, name), "run go run ./report")
 		if strings.HasSuffix(name, ".svg") {

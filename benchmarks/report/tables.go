@@ -19,6 +19,7 @@ func functions(all *runs) template.FuncMap {
 	return template.FuncMap{
 		"n":       number(all.counted),
 		"ns":      number(all.timed),
+		"machine": number(all.native),
 		"counted": func() string { return about(all.counted) },
 		"timed":   func() string { return about(all.timed) },
 		"native":  func() string { return about(all.native) },

@@ -179,8 +179,8 @@ func (s *Session) forget(d *descriptor) {
 	s.forgetIfRead(src)
 }
 
-// maxUntold limits the sources that are kept for their losses.
-const maxUntold = 1000
+// maxKept limits the sources that are kept for their losses.
+const maxKept = 1000
 
 // forgetIfRead removes a source that is detached and completely read. One with losses is kept until Overran has told of them, so that
 // Stats gives them with the name of the event.
@@ -188,8 +188,8 @@ func (s *Session) forgetIfRead(src *Source) {
 	if !slices.Contains(s.sources, src) || !src.complete() {
 		return
 	}
-	if t := src.gone; !s.closed && (t.Lost > 0 || t.Pauses > 0) && s.untold < maxUntold {
-		s.untold++
+	if t := src.gone; !s.closed && (t.Lost > 0 || t.Pauses > 0) && s.kept < maxKept {
+		s.kept++
 		s.overran = true
 		return
 	}
@@ -206,15 +206,15 @@ func (s *Session) forgetSource(src *Source) {
 	}
 }
 
-// forgetTold removes sources that were kept for their losses, if Overran has told of them, and no other has the name: the losses of a name
-// only grow.
+// forgetTold removes sources that were kept for their losses, once Overran has told of them and of all others with the name: the losses of a
+// name only grow.
 func (s *Session) forgetTold() {
-	if s.untold == 0 {
+	if s.kept == 0 {
 		return
 	}
 	named := map[string]bool{}
 	for _, src := range s.sources {
-		if !src.complete() {
+		if !src.told {
 			named[src.String()] = true
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Session) forgetTold() {
 			src.told, s.overran = true, true
 		case !named[src.String()]:
 			s.forgetSource(src)
-			s.untold--
+			s.kept--
 		}
 	}
 }

@@ -41,7 +41,7 @@ type Session struct {
 	recent    *descriptor   // the last result of descriptorOf
 	leaving   []*descriptor // disabled, with unread records
 	detached  SourceStats   // of sources that were detached and completely read
-	untold    int           // number of those that are kept for their losses
+	kept      int           // number of those that are kept for their losses
 	noLost    bool          // the kernel cannot count lost records by event; changes also hold attach
 	ready     merge
 	dry       *queue // without a first record, which is still in its ring; not in ready

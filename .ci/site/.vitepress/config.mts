@@ -1,5 +1,4 @@
 // The site of the documents, made from the Markdown files of the repository as they are: make site.
-// The build fails at a link that leads nowhere.
 import path from 'node:path'
 import { defineConfig } from 'vitepress'
 
@@ -17,7 +16,13 @@ export default defineConfig({
     'collector/:name/README.md': 'collector/:name/index.md'
   },
   cleanUrls: true,
+  // Lines of output and commands are as long as a terminal is wide.
+  head: [['style', {}, '.vp-doc [class*="language-"] code { white-space: pre-wrap; overflow-wrap: anywhere }']],
   markdown: {
+    // As GitHub makes the names of headings, which links in the files use.
+    anchor: {
+      slugify: (heading) => heading.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')
+    },
     // Files of the repository that are no pages of the site, such as sources, are links to the repository.
     config(md) {
       const open = md.renderer.rules.link_open!
@@ -26,6 +31,8 @@ export default defineConfig({
         if (!/^([a-z]+:|#)/.test(href) && (!/\.md(#.*)?$/.test(href) || href.includes('.ci/'))) {
           const file = path.posix.join(path.posix.dirname(env.relativePath), href)
           tokens[index].attrSet('href', `${repository}/blob/main/${file}`)
+        } else if (!href.includes(':')) {
+          tokens[index].attrSet('href', href.replace(/(^|\/)README\.md/, '$1index.md')) // rewrites do not hold for links
         }
         return open(tokens, index, options, env, self)
       }
@@ -60,7 +67,8 @@ export default defineConfig({
           { text: 'Operating', link: '/docs/operating' },
           { text: 'The command', link: '/docs/command' },
           { text: 'Collector', link: '/docs/collector' },
-          { text: 'Troubleshooting', link: '/docs/troubleshooting' }
+          { text: 'Troubleshooting', link: '/docs/troubleshooting' },
+          { text: 'Security', link: '/SECURITY' }
         ]
       },
       {
@@ -68,10 +76,12 @@ export default defineConfig({
         items: [
           { text: 'How it works', link: '/docs/how-it-works' },
           { text: 'Wire formats', link: '/docs/wire-formats' },
+          { text: 'Compatibility', link: '/docs/compatibility' },
           { text: 'Reliability', link: '/docs/reliability' },
           { text: 'Benchmarks', link: '/docs/benchmarks' },
           { text: "OpenTelemetry's proposal", link: '/docs/otep' },
-          { text: 'Changelog', link: '/CHANGELOG' }
+          { text: 'Changelog', link: '/CHANGELOG' },
+          { text: 'Contributing', link: '/CONTRIBUTING' }
         ]
       }
     ],
