@@ -285,7 +285,7 @@ func fast() *Config {
 	c.Batch.Timeout = 10 * time.Millisecond
 	c.Attributes.HostName.Enabled = false
 	c.Discovery.RetryInterval = 10 * time.Millisecond
-	c.Retry.InitialInterval, c.Retry.MaxInterval = time.Millisecond, 10*time.Millisecond
+	c.RetryOnFailure.InitialInterval, c.RetryOnFailure.MaxInterval = time.Millisecond, 10*time.Millisecond
 	return c
 }
 

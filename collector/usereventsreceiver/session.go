@@ -54,7 +54,7 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.outputs.init()
-	s.outputs.retry = newRetry(cfg.Retry, s.ctx.Done())
+	s.outputs.retry = newRetry(cfg.RetryOnFailure, s.ctx.Done())
 	s.outputs.logger, s.outputs.telemetry = set.Logger, t
 	return s, nil
 }

@@ -74,7 +74,7 @@ type settings struct {
 func (c *collector) configuration(s settings) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "receivers:\n%s\n", s.receivers)
-	fmt.Fprintf(&b, "processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n  batch:\n")
+	b.WriteString("processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n")
 	fmt.Fprintf(&b, "exporters:\n  sink:\n    report: %s\n    stall: %s\n%s\n", c.report, c.stall, s.sink)
 	fmt.Fprintf(&b, "extensions:\n  file_storage: {directory: %s, create_directory: true}\n", filepath.Join(filepath.Dir(c.report), "storage"))
 	fmt.Fprintf(&b, "service:\n  extensions: [file_storage]\n")
