@@ -117,7 +117,7 @@ func (r *Reader) resumed(src *perf.Source, s *source, err error) {
 		return
 	}
 	s.gone = true
-	delete(r.attached, s.name) // the session may attach to it again
+	delete(r.attachedAs(s), s.name) // the session may attach to it again
 	switch {
 	case errors.Is(err, os.ErrClosed):
 	case errors.Is(err, fs.ErrNotExist):
@@ -132,7 +132,7 @@ func (r *Reader) gonePaused(name string) {
 	for src, s := range r.sources {
 		if s.name == name && s.limited != unlimited && !s.gone {
 			s.gone = true
-			delete(r.attached, name)
+			delete(r.attachedAs(s), name)
 			r.background.Go(func() { _ = r.session.detach(src) }) // it has no descriptors
 		}
 	}

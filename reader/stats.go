@@ -67,7 +67,7 @@ func (r *Reader) Stats() (Stats, error) {
 	total := st.Total()
 	stats := Stats{
 		Total:    eventStats(&total),
-		Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
+		Selected: r.taken.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
 		Late: st.Late, LostTaskRecords: st.LostTaskRecords, Malformed: st.Malformed,
 		Never: r.countNever(), CPUs: st.CPUs, Rings: st.Rings, BufferSize: st.BufferSize, CPUErr: st.CPUErr,
 	}
