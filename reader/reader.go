@@ -178,7 +178,7 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	probed := (r.o.Where != nil || more) && (mode == DecodePlain || mode == DecodeNone)
 	only := false // additions want it
 	if probed {
-		r.probe.decodeFrom(s.decoder, rec, process)
+		r.probe.load(s.decoder, rec, process)
 		wanted, only = s.wants(&r.probe)
 		if isCopy = r.copiesOf.IsCopy(&r.probe) && !only; isCopy || !wanted {
 			return wanted, isCopy, nil
@@ -216,12 +216,12 @@ func (ev *Event) recorded(rec *perf.Record, process *Process) {
 
 // meets decodes a record, and reports whether it meets a condition, if there is one.
 func (ev *Event) meets(where *Condition, d *Decoder, rec *perf.Record, process *Process) bool {
-	ev.decodeFrom(d, rec, process)
+	ev.load(d, rec, process)
 	return where == nil || where.Match(ev)
 }
 
-// decodeFrom decodes a record for a condition.
-func (ev *Event) decodeFrom(d *Decoder, rec *perf.Record, process *Process) {
+// load decodes a record for a condition.
+func (ev *Event) load(d *Decoder, rec *perf.Record, process *Process) {
 	ev.reset(d)
 	ev.recorded(rec, process)
 	_ = d.decode(rec.Raw, ev, DecodeFull) // one that cannot be decoded has the parts that the kernel recorded

@@ -105,10 +105,14 @@ func validateConfig(c *Config) error {
 
 // Validate reports all errors.
 func (c *DiscoveryConfig) Validate() error {
+	var err error
+	if c.RulesFile != "" && !filepath.IsAbs(c.RulesFile) {
+		err = fmt.Errorf("rules_file: %q is not the path of a file, such as /etc/userevents-collector/rules/rules.yaml", c.RulesFile)
+	}
 	return errors.Join(
 		within("poll_interval", c.PollInterval, time.Millisecond, time.Hour),
 		within("retry_interval", c.RetryInterval, time.Millisecond, time.Hour),
-		within("max_events", c.MaxEvents, 0, 1<<30))
+		within("max_events", c.MaxEvents, 0, 1<<30), err)
 }
 
 // Validate reports all errors.

@@ -79,7 +79,7 @@ func TestConfigAll(t *testing.T) {
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
 		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
-		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
+		Discovery: DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500, RulesFile: "/etc/rules.yaml"},
 		Ring:      RingConfig{SizeKiB: 512, Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		Queue:     QueueConfig{SizeMiB: 16},
 		Batch:     BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
@@ -108,7 +108,7 @@ func TestConfigInvalid(t *testing.T) {
 	for _, want := range []string{
 		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: level "loud"`, `cgroup: "kubepods.slice"`, `where: the name of a value expected`,
 		`transport: "shared"`,
-		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
+		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1", `rules_file: "rules.yaml"`,
 		"ring: size_kib: 0", "latency: 1ns", "reorder_window: 2s",
 		"queue: size_mib: 0", "batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,

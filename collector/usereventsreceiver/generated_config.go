@@ -41,6 +41,8 @@ type DiscoveryConfig struct {
 	ReleaseOnExit bool `mapstructure:"release_on_exit"`
 	// Time between two attempts while something is missing, such as tracefs or permission.
 	RetryInterval time.Duration `mapstructure:"retry_interval"`
+	// File of temporary rules, which select further records until a time. The receiver reads it every second, so that a change needs no reload.
+	RulesFile string `mapstructure:"rules_file,omitempty"`
 	// prevent unkeyed literal initialization
 	_ struct{}
 }

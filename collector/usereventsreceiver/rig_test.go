@@ -195,6 +195,8 @@ func (s *machineSource) Stats() (reader.Stats, error) {
 	return st, nil
 }
 
+func (s *machineSource) Add([]reader.Addition) error { return nil }
+
 func (s *machineSource) Stop() error {
 	s.tool.Detach()
 	return nil

@@ -13,6 +13,7 @@ import (
 type source interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
+	Add(list []reader.Addition) error
 	CheckNotices()
 	Stats() (reader.Stats, error)
 	Stop() error
