@@ -43,9 +43,10 @@ var transports = map[Transport]reader.Transport{
 // maxRetry limits retry_on_failure.max_elapsed_time: the rings lose records meanwhile.
 const maxRetry = time.Minute
 
-// defaultConfig returns the defaults of metadata.yaml.
+// defaultConfig returns the defaults of metadata.yaml, and those that mdatagen cannot write.
 func defaultConfig() *Config {
 	c := createDefaultConfig().(*Config)
+	c.RetryOnFailure.InitialInterval, c.RetryOnFailure.MaxInterval = 100*time.Millisecond, 5*time.Second
 	c.Attributes = metadata.DefaultResourceAttributesConfig()
 	return c
 }

@@ -195,9 +195,7 @@ func (c *Config) Validate() error {
 
 func createDefaultConfig() component.Config {
 	retryOnFailure := configretry.NewDefaultBackOffConfig()
-	retryOnFailure.InitialInterval = 100 * time.Millisecond
 	retryOnFailure.MaxElapsedTime = 1 * time.Minute
-	retryOnFailure.MaxInterval = 5 * time.Second
 	return &Config{
 		Batch:          NewDefaultBatchConfig(),
 		Discovery:      NewDefaultDiscoveryConfig(),
