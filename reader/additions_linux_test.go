@@ -67,7 +67,7 @@ func (a *additionsRig) read() {
 		require.NoError(a.t, err)
 		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, &ev, nil))
 		n, _ := ev.Value("n")
-		a.got[ev.Severity.String()+n.String()]++
+		a.got[ev.Severity.String()+"/"+n.String()]++
 	}
 }
 
@@ -82,7 +82,7 @@ func (a *additionsRig) all() {
 	a.t.Helper()
 	count := func() (n int) {
 		for i := 2; i <= a.last; i += 2 {
-			n += a.got["WARN"+strconv.Itoa(i)]
+			n += a.got["WARN/"+strconv.Itoa(i)]
 		}
 		return n
 	}
@@ -122,11 +122,11 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 	}))
 	a.until(func() bool { return a.enabled(slog.LevelDebug) && a.last > 40 })
 	debug := a.last + 1
-	a.until(func() bool { return a.got["DEBUG"+strconv.Itoa(debug)] > 0 })
+	a.until(func() bool { return a.got["DEBUG/"+strconv.Itoa(debug)] > 0 })
 	a.all()
-	assert.Zero(t, a.got["WARN35"])
+	assert.Zero(t, a.got["WARN/35"])
 	if transport == uevents.TransportMemory { // at once
-		assert.Equal(t, 1, a.got["WARN31"])
+		assert.Equal(t, 1, a.got["WARN/31"])
 	}
 
 	// Wrong additions change nothing.
@@ -137,7 +137,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 
 	// Other records of the same events.
 	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"additions_warn"}}}))
-	a.until(func() bool { return !a.enabled(slog.LevelDebug) && a.got["WARN"+strconv.Itoa(a.last/2*2-1)] > 0 })
+	a.until(func() bool { return !a.enabled(slog.LevelDebug) && a.got["WARN/"+strconv.Itoa(a.last/2*2-1)] > 0 })
 	a.all()
 
 	// Without additions, the events of Options go on.
@@ -148,7 +148,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 		a.log()
 		a.log()
 		a.all()
-		return a.got["WARN"+strconv.Itoa(a.last-a.last%2-1)] == 0
+		return a.got["WARN/"+strconv.Itoa(a.last-a.last%2-1)] == 0
 	}, "%v", &a.got)
 	a.until(func() bool { return a.last%2 == 0 && a.last > 100 })
 	a.all()
@@ -156,9 +156,41 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 
 	// They come back.
 	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"additions_debug"}}}))
-	a.until(func() bool { return a.got["DEBUG"+strconv.Itoa(a.last)] > 0 })
+	a.until(func() bool { return a.got["DEBUG/"+strconv.Itoa(a.last)] > 0 })
 	a.all()
 	require.NoError(t, r.Close())
 	assert.ErrorIs(t, r.Add(nil), os.ErrClosed)
 	assert.Error(t, r.Add([]reader.Addition{{Events: []string{"additions"}}}))
+}
+
+// TestKernelAdditionsFiltered: the kernel drops records that Options do not select, and additions have them all the same.
+func TestKernelAdditionsFiltered(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, err := sloghandler.New("filtered", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	where, err := reader.ParseCondition("level >= warn2")
+	require.NoError(t, err)
+	r, err := reader.Open(fs, &reader.Options{
+		Events: []string{"filtered_warn"}, Where: where, Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	a := &additionsRig{t: t, r: r, h: h, got: map[string]int{}}
+	log := func() {
+		a.last++
+		slog.New(h).Log(t.Context(), slog.LevelWarn, "message", "n", a.last)
+		slog.New(h).Log(t.Context(), slog.LevelWarn+1, "message", "n", a.last)
+		a.read()
+	}
+	log()
+	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"filtered_warn"}}}))
+	testscale.Eventually(t, func() bool { log(); return a.got["WARN/"+strconv.Itoa(a.last-1)] > 0 }, "%v", &a.got)
+	require.NoError(t, r.Add(nil))
+	testscale.Eventually(t, func() bool { log(); a.read(); return a.last > 100 && a.got["WARN/"+strconv.Itoa(a.last-1)] == 0 }, "%v", &a.got)
+	testscale.Eventually(t, func() bool { a.read(); return a.got["WARN2/"+strconv.Itoa(a.last)] > 0 }, "%v", &a.got)
+	assert.Zero(t, a.got["WARN/1"])
+	for n := range a.last {
+		assert.Equal(t, 1, a.got["WARN2/"+strconv.Itoa(n+1)], n+1)
+	}
 }
