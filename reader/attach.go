@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -21,10 +22,12 @@ type source struct {
 	name    string
 	event   *tracefs.Event
 	decoder *Decoder
-	task    *task      // of an event in shared memory, which is that of one process; else nil
-	where   *Condition // that the reader evaluates; nil if the kernel has, or there is none
-	gone    bool       // detached; guarded by Reader.mu
-	limited limitState // guarded by Reader.mu
+	task    *task                 // of an event in shared memory, which is that of one process; else nil
+	where   *Condition            // that the reader evaluates; nil if the kernel has, or there is none
+	gone    bool                  // detached; guarded by Reader.mu
+	limited limitState            // guarded by Reader.mu
+	role    role                  // of the kernel's events
+	added   atomic.Pointer[added] // what additions select; nil if none has selected anything
 
 	// Used by Next only:
 	writer  int32          // process that wrote the last record
@@ -258,7 +261,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gonePaused(e.String())
+	r.gonePaused(e.String(), true)
 	if r.attached[e.String()] {
 		return nil
 	}
@@ -266,14 +269,18 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		return r.leaveOut(e.String())
 	}
 	r.attached[e.String()] = true
-	o := &perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts}
+	return r.ringsFor(e, perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts})
+}
+
+// ringsFor sets the rings of an event.
+func (r *Reader) ringsFor(e *tracefs.Event, o perf.AttachOptions) *perf.AttachOptions {
 	if r.errorRings && hasErrors(e.System(), e.Name()) {
 		o.Ring = errorRing
 	}
 	if r.o.limited() {
 		o.PausedRing = limitedRing
 	}
-	return o
+	return &o
 }
 
 // Names of rings that a flood of other records does not fill: those of errors, and those of events that were above a limit, the floods.
@@ -284,28 +291,36 @@ const (
 
 // report records the result of attaching to an event that match selected.
 func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
+	r.reported(e, src, err, r.attached)
+}
+
+// reported records the result of attaching to an event, whose name is among the attached ones meanwhile.
+func (r *Reader) reported(e *tracefs.Event, src *perf.Source, err error, attached map[string]bool) {
+	role := optionsToo
 	if err == nil {
-		_, err = r.sourceOf(src)
-		if err != nil {
+		var s *source
+		if s, err = r.sourceOf(src); err != nil {
 			err = errors.Join(err, r.session.detach(src))
+		} else {
+			role = s.role
 		}
 	}
 	var gap time.Duration
-	if err == nil {
+	if err == nil && role == optionsToo {
 		gap = r.session.gap(src)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	gap = max(gap, r.leftOutFor(e.String()))
 	if err != nil {
-		delete(r.attached, e.String())
+		delete(attached, e.String())
 		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) || errors.Is(err, os.ErrClosed) {
 			return // the program has exited, or the caller has stopped
 		}
 		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return
 	}
-	if r.opened { // Open reports no existing events
+	if r.opened && role != elsewhere { // Open reports no existing events
 		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.String(), Gap: gap})
 	}
 }
@@ -329,7 +344,12 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
 	}
 	s = &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
-	if r.o.Where != nil && len(r.planFor(d).Reader) > 0 {
+	a, isAdded := r.session.tag(src).(*added)
+	switch {
+	case isAdded:
+		s.role, s.where = a.role, r.o.Where
+		s.added.Store(a)
+	case r.o.Where != nil && len(r.planFor(d).Reader) > 0:
 		s.where = r.o.Where
 	}
 	r.mu.Lock()

@@ -78,11 +78,15 @@ func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
 	if s.event != nil && !isUserEvents(s.event.System()) {
 		return
 	}
-	if writer.used.add(rec) {
-		writer.events = 0
-	}
-	if s.used.add(rec) {
-		writer.events++
+	if s.role != elsewhere { // else the other source counts the record
+		if writer.used.add(rec) {
+			writer.events = 0
+		}
+		if s.used.add(rec) {
+			writer.events++
+		}
+	} else {
+		s.used.add(rec)
 	}
 	// Programs in shared memory keep to Options.Limit themselves.
 	over := r.o.Limit > 0 && s.pause == nil && s.used.records > r.o.Limit
@@ -166,7 +170,7 @@ func (r *Reader) resumed(src *perf.Source, s *source, err error) {
 		return
 	}
 	s.gone = true
-	delete(r.attached, s.name) // the session may attach to it again
+	delete(r.attachedAs(s), s.name) // the session may attach to it again
 	switch {
 	case errors.Is(err, os.ErrClosed):
 	case errors.Is(err, fs.ErrNotExist):
@@ -176,12 +180,12 @@ func (r *Reader) resumed(src *perf.Source, s *source, err error) {
 	}
 }
 
-// gonePaused forgets an event that appears while it is paused: so it was gone meanwhile. The caller holds mu.
-func (r *Reader) gonePaused(name string) {
+// gonePaused forgets an event that appears for Options, or for additions, while it is paused: so it was gone meanwhile. The caller holds mu.
+func (r *Reader) gonePaused(name string, forOptions bool) {
 	for src, s := range r.sources {
-		if s.name == name && s.limited != unlimited && !s.gone {
+		if s.name == name && s.limited != unlimited && !s.gone && (s.role == optionsToo) == forOptions {
 			s.gone = true
-			delete(r.attached, name)
+			delete(r.attachedAs(s), name)
 			r.background.Go(func() { _ = r.session.detach(src) }) // it has no descriptors
 		}
 	}

@@ -408,6 +408,8 @@ func (m *machine) source(src *perf.Source) *fakeSource {
 }
 
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
+func (m *machine) tag(*perf.Source) any           { return nil }
+func (m *machine) askAgain()                      {}
 func (m *machine) delivered() uint64              { return m.until }
 
 func (m *machine) describe(src *perf.Source) *tracefs.Event {

@@ -59,7 +59,7 @@ type leftOut struct{ since, asked time.Time }
 const forgetLeftOut = time.Minute
 
 // hasRoom reports whether another event of the kernel may be attached. The caller holds mu.
-func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached) < r.most }
+func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached)+len(r.attachedAdded) < r.most }
 
 // leaveOut notes that there is no room for an event, and returns what match returns then. With Options.Partial it is looked at again. The
 // caller holds mu.

@@ -64,6 +64,7 @@ type memoryKind struct {
 	name    string
 	decoder *Decoder   // nil if they are not selected
 	where   *Condition // nil if all records meet it
+	added   *added     // what additions select; nil if nothing
 }
 
 // memoryEvent is an event of a program, to the reader.
@@ -72,6 +73,7 @@ type memoryEvent struct {
 
 	key      *perf.Source
 	process  *task
+	off      bool     // disabled, since no addition selects it any more
 	shared   *Process // when it was attached
 	unwanted uint64   // records that were compared with the condition, and do not match
 	atLeast  bool     // there were more
@@ -110,7 +112,7 @@ func (r *Reader) withMemory(kernel session) (session, error) {
 	m.programs = attach.NewPrograms(attach.ProgramsOptions{
 		Options: attach.Options{
 			Patterns: r.selection.memoryPatterns(), RingSize: memoryRing(r.o.BufferSize), Callers: callers,
-			Limit: r.o.programLimit(), Wants: m.wants, Attached: m.attached,
+			Limit: r.o.programLimit(), Wants: m.wants, Attached: m.attached, Keep: m.keeps,
 		},
 		RingMemory: r.o.ProgramMemory, WantsProcess: m.wantsProcess, Failed: m.failed, Refused: func(pid int32) { m.refused[pid] = true }, Ended: m.end,
 		Disabled: m.disabled,
@@ -403,6 +405,9 @@ func (m *memorySession) Attach(name string, o *perf.AttachOptions) (*perf.Source
 }
 
 func (m *memorySession) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
+	if m.kernel == nil { // it was asked for additions
+		return nil
+	}
 	return m.kernel.Follow(match, report)
 }
 
@@ -410,6 +415,7 @@ func (m *memorySession) detach(src *perf.Source) error            { return m.ker
 func (m *memorySession) pause(src *perf.Source) error             { return m.kernel.pause(src) }
 func (m *memorySession) resume(src *perf.Source) error            { return m.kernel.resume(src) }
 func (m *memorySession) describe(src *perf.Source) *tracefs.Event { return m.kernel.describe(src) }
+func (m *memorySession) tag(src *perf.Source) any                 { return m.kernel.tag(src) }
 func (m *memorySession) gap(src *perf.Source) time.Duration       { return m.kernel.gap(src) }
 
 func (m *memorySession) delivered() uint64 {

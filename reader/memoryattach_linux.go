@@ -70,26 +70,80 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 	}
 	m.kinds[text] = k
 	format := d.Format()
-	if !m.r.selection.wants(tracepoint.System, d.Name) {
+	selected, list := m.r.selection.wants(tracepoint.System, d.Name), m.r.selected(tracepoint.System, d.Name)
+	if !selected && len(list) == 0 {
 		return k
 	}
 	var err error
 	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && !m.r.o.wantsKind(k.decoder) {
 		k.decoder = nil
 		m.r.noteNever(k.name)
-	} else if err == nil && m.r.o.Where != nil {
-		switch plan := m.r.planFor(k.decoder); {
-		case plan.Never:
-			k.decoder = nil
-			m.r.noteNever(k.name)
-		case plan.Kernel != "" || len(plan.Reader) > 0:
-			k.where = m.r.o.Where
-		}
+	} else if err == nil {
+		k.choose(m.r, selected, list)
 	}
 	if err != nil {
 		m.r.notify(Notice{Kind: NoticeFailed, Event: k.name, Err: fmt.Errorf("event %s: %w", k.name, err)})
 	}
 	return k
+}
+
+// choose sets what is selected of the events. There is no decoder if that is nothing.
+func (k *memoryKind) choose(r *Reader, selected bool, list []*Condition) {
+	k.added = r.o.addedOf(k.decoder, list)
+	if selected && r.o.Where != nil {
+		switch plan := r.planFor(k.decoder); {
+		case plan.Never:
+			selected = false
+			r.noteNever(k.name)
+		case plan.Kernel != "" || len(plan.Reader) > 0:
+			k.where = r.o.Where
+		}
+	}
+	switch {
+	case !selected && k.added == nil:
+		k.decoder = nil
+	case selected && k.where == nil:
+		k.added = nil // it has all records
+	case selected && k.added != nil:
+		k.added.role = optionsToo
+	}
+}
+
+// askAgain looks at all events again, since additions have changed.
+func (m *memorySession) askAgain() {
+	m.mu.Lock()
+	clear(m.kinds)
+	m.programs.Reselect()
+	m.mu.Unlock()
+	if m.kernel != nil {
+		m.kernel.askAgain()
+	}
+}
+
+// keeps updates an event when additions have changed, and reports whether it is still selected. Else its records keep what selected them.
+func (m *memorySession) keeps(src *attach.Source) bool {
+	e, k := src.User.(*memoryEvent), m.kind(src.Declaration)
+	if k.decoder == nil {
+		e.off = true
+		m.attachedOf[src.Memory]--
+		m.r.mu.Lock()
+		defer m.r.mu.Unlock()
+		m.leave(e)
+		return false
+	}
+	e.memoryKind = k
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	m.r.sources[e.key].added.Store(k.added)
+	return true
+}
+
+// leave notes that a program does not offer an event any more, or that it is not selected. The caller holds Reader.mu.
+func (m *memorySession) leave(e *memoryEvent) {
+	if m.names[e.name]--; m.names[e.name] == 0 {
+		delete(m.names, e.name)
+		m.r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
+	}
 }
 
 // ignoresNew reports whether programs and events that appear now are left alone.
@@ -129,17 +183,25 @@ func (m *memorySession) processOf(pid int32, memory uint64) *task {
 }
 
 func (m *memorySession) attached(src *attach.Source) {
-	e := &memoryEvent{
-		memoryKind: m.kind(src.Declaration), key: new(perf.Source), lost: src.Lost,
-		read: func() uint64 { return src.Read }, limited: src.Limited,
-		process: m.processOf(src.PID, src.Memory),
+	e, again := src.User.(*memoryEvent)
+	if !again {
+		e = &memoryEvent{
+			key: new(perf.Source), lost: src.Lost, read: func() uint64 { return src.Read }, limited: src.Limited,
+			process: m.processOf(src.PID, src.Memory),
+		}
+		e.shared = e.process.copied()
+		src.User = e
 	}
-	e.shared = e.process.copied()
-	src.User = e
+	e.memoryKind, e.off = m.kind(src.Declaration), false
 	m.attachedOf[src.Memory]++
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
-	m.r.sources[e.key] = &source{name: e.name, decoder: e.decoder, task: e.process, where: e.where, pause: func() { m.pauseEvent(src) }}
+	s := m.r.sources[e.key]
+	if s == nil {
+		s = &source{name: e.name, decoder: e.decoder, task: e.process, where: e.where, pause: func() { m.pauseEvent(src) }}
+		m.r.sources[e.key] = s
+	}
+	s.added.Store(e.added)
 	if m.names[e.name]++; m.names[e.name] == 1 && m.r.opened {
 		n := Notice{Kind: NoticeAttached, Event: e.name}
 		if m.finding { // else the program has enabled it before it wrote

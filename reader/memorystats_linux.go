@@ -33,9 +33,8 @@ func (m *memorySession) end(memory uint64, list []*attach.Source) {
 		} else {
 			m.forget(e)
 		}
-		if m.names[e.name]--; m.names[e.name] == 0 {
-			delete(m.names, e.name)
-			m.r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
+		if !e.off {
+			m.leave(e)
 		}
 	}
 	m.r.notifyLocked(Notice{Kind: NoticeExited, PID: process.PID})

@@ -129,6 +129,8 @@ type session interface {
 	resume(src *perf.Source) error
 	describe(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
+	tag(src *perf.Source) any
+	askAgain() // additions have changed
 	delivered() uint64
 }
 
@@ -139,6 +141,8 @@ func (perfSession) pause(src *perf.Source) error             { return src.Pause(
 func (perfSession) resume(src *perf.Source) error            { return src.Resume() }
 func (perfSession) describe(src *perf.Source) *tracefs.Event { return src.Event() }
 func (perfSession) gap(src *perf.Source) time.Duration       { return src.Gap() }
+func (perfSession) tag(src *perf.Source) any                 { return src.Tag() }
+func (s perfSession) askAgain()                              { s.AskAgain() }
 func (s perfSession) delivered() uint64                      { return s.Delivered() }
 
 // Transport is a way for events to get from programs to a Reader.
@@ -242,7 +246,7 @@ func (r *Reader) optional(err error) bool {
 // newReader returns a Reader without a session, and checks its options.
 func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	r := &Reader{
-		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
+		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, attachedAdded: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
 		leaderless: map[int32]uint64{},
 	}
 	if o != nil {

@@ -32,22 +32,28 @@ type Reader struct {
 	noTexts        bool // the kernel's filters compare numbers only
 	limits         bool // Options.Limit or Share is set
 
+	adds sync.Mutex // serialises Add; locked before mu
+
 	mu sync.Mutex
 	// Guarded by mu:
 	sources  map[*perf.Source]*source
 	attached map[string]bool // names of events that are attached or being attached
-	never    map[string]bool // names of events none of whose records can meet Options.Where
-	notices  []Notice        // not yet delivered by Next
-	opened   bool
-	closed   bool
-	leftOut  map[string]leftOut // by name, events for which there was no room
-	deadline time.Time          // set by the caller
-	tickAt   time.Time          // when Next checks the counts again
-	resumeAt time.Time          // when Next attaches to events again that have reached Options.Limit or Share; zero if there are none
+	// attachedAdded are the names of events that are attached for additions.
+	attachedAdded map[string]bool
+	additions     []addition
+	follows       bool            // the session follows the events of additions
+	never         map[string]bool // names of events none of whose records can meet Options.Where
+	notices       []Notice        // not yet delivered by Next
+	opened        bool
+	closed        bool
+	leftOut       map[string]leftOut // by name, events for which there was no room
+	deadline      time.Time          // set by the caller
+	tickAt        time.Time          // when Next checks the counts again
+	resumeAt      time.Time          // when Next attaches to events again that have reached Options.Limit or Share; zero if there are none
 
-	noticed     atomic.Bool // there are notices
-	interrupted atomic.Bool // Next returns at once; changes hold mu
-	selected    atomic.Uint64
+	noticed     atomic.Bool   // there are notices
+	interrupted atomic.Bool   // Next returns at once; changes hold mu
+	taken       atomic.Uint64 // records that are selected
 	unselected  atomic.Uint64
 	copies      atomic.Uint64
 	undecodable atomic.Uint64
@@ -137,7 +143,7 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 	case !wanted:
 		r.unselected.Add(1)
 	default:
-		r.selected.Add(1)
+		r.taken.Add(1)
 		return true, nil
 	}
 	return false, nil
@@ -169,13 +175,16 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	process := writer.at(rec.Monotonic, r.processes.contexts)
 	o := &r.o.Decode
 	mode := o.Mode
-	probed := r.o.Where != nil && (mode == DecodePlain || mode == DecodeNone)
+	more := s.added.Load() != nil
+	probed := (r.o.Where != nil || more) && (mode == DecodePlain || mode == DecodeNone)
+	only := false // additions want it
 	if probed {
-		wanted = r.probe.meets(s.where, s.decoder, rec, process)
-		if isCopy = r.copiesOf.IsCopy(&r.probe); isCopy || !wanted {
+		r.probe.load(s.decoder, rec, process)
+		wanted, only = s.wants(&r.probe)
+		if isCopy = r.copiesOf.IsCopy(&r.probe) && !only; isCopy || !wanted {
 			return wanted, isCopy, nil
 		}
-	} else if s.where != nil {
+	} else if s.where != nil || more {
 		mode = DecodeFull // the condition may be about attributes
 	}
 	if !o.Reuse {
@@ -191,8 +200,8 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 		ev.Undecodable = true
 	}
 	if !probed {
-		wanted = s.where == nil || s.where.Match(ev)
-		isCopy = r.copiesOf.IsCopy(ev)
+		wanted, only = s.wants(ev)
+		isCopy = r.copiesOf.IsCopy(ev) && !only
 	}
 	if !o.Reuse {
 		ev.settle()
@@ -208,10 +217,15 @@ func (ev *Event) recorded(rec *perf.Record, process *Process) {
 
 // meets decodes a record, and reports whether it meets a condition, if there is one.
 func (ev *Event) meets(where *Condition, d *Decoder, rec *perf.Record, process *Process) bool {
+	ev.load(d, rec, process)
+	return where == nil || where.Match(ev)
+}
+
+// load decodes a record for a condition.
+func (ev *Event) load(d *Decoder, rec *perf.Record, process *Process) {
 	ev.reset(d)
 	ev.recorded(rec, process)
 	_ = d.decode(rec.Raw, ev, DecodeFull) // one that cannot be decoded has the parts that the kernel recorded
-	return where == nil || where.Match(ev)
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next

@@ -28,12 +28,17 @@ func (r *Reader) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	attached := len(r.attached)
+	for name := range r.attachedAdded {
+		if !r.attached[name] {
+			attached++
+		}
+	}
 	if m, ok := r.session.(memoryReader); ok {
 		attached += m.events()
 	}
 	return State{
 		Attached: attached, Never: len(r.never),
-		Selected: r.selected.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
+		Selected: r.taken.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
 		Rings: st.Rings, CPUErr: st.CPUErr,
 	}
 }

@@ -105,12 +105,12 @@ func (r *Reader) ended(pid int32) {
 		}
 		delete(s.writers, pid)
 		s.writer = 0
-		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attached[s.name] {
+		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attachedAs(s)[s.name] {
 			continue
 		}
 		r.notifyLocked(Notice{Kind: NoticeEnded, Event: s.name})
 		if r.o.DetachAtExit && !r.closed {
-			delete(r.attached, s.name) // the session may attach to it again once it is detached
+			delete(r.attachedAs(s), s.name) // the session may attach to it again once it is detached
 			r.background.Add(1)
 			go r.release(src, s.event)
 		}

@@ -43,6 +43,7 @@ func (s *repeated) Next(ev *reader.Event) error {
 
 func (s *repeated) SetDeadline(time.Time)        {}
 func (s *repeated) State() reader.State          { return reader.State{} }
+func (s *repeated) Add([]reader.Addition) error  { return nil }
 func (s *repeated) Stats() (reader.Stats, error) { return reader.Stats{}, nil }
 func (s *repeated) Stop() error                  { return nil }
 func (s *repeated) Close() error                 { return nil }

@@ -7,10 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -66,19 +68,29 @@ func TestConfigDefault(t *testing.T) {
 
 func TestConfigAll(t *testing.T) {
 	cfg := load(t, "user_events/all")
+	a := cfg.Attributes
+	for name, attribute := range map[string]metadata.ResourceAttributeConfig{
+		"process.pid": a.ProcessPid, "process.executable.name": a.ProcessExecutableName, "process.linux.cgroup": a.ProcessLinuxCgroup,
+		"container.id": a.ContainerID, "k8s.pod.uid": a.K8sPodUID, "host.name": a.HostName, "k8s.node.name": a.K8sNodeName,
+	} {
+		assert.False(t, attribute.Enabled, name)
+	}
+	cfg.Attributes = metadata.ResourceAttributesConfig{} // without what notes that they were set
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
 		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
-		Discovery:        DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500},
+		Discovery:        DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500, RulesFile: "/etc/rules.yaml"},
 		BudgetMiB:        128,
-		Share:            ShareConfig{Records: 1000, KiB: 512},
+		ProgramShare:     ProgramShareConfig{RecordsPerSecond: 1000, KiBPerSecond: 512},
 		Ring:             RingConfig{Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
+		RecordAttributes: RecordAttributesConfig{ThreadID: RecordAttributeConfig{Enabled: true}},
 		Batch:            BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
 		Spans:            SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
 		Tail:             TailConfig{By: "request_id", Window: 5 * time.Second, SizeMiB: 8},
 		Mapping:          MappingRaw,
-		RecordAttributes: RecordAttributesConfig{Thread: AttributeConfig{true}},
-		Retry:            RetryConfig{InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second},
+		RetryOnFailure: configretry.BackOffConfig{
+			InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second, Multiplier: 2, RandomizationFactor: 0.1,
+		},
 	}, cfg)
 	assert.NoError(t, confmap.Validate(cfg))
 	o, err := cfg.readerOptions(allSignals(), nil)
@@ -99,13 +111,13 @@ func TestConfigInvalid(t *testing.T) {
 	for _, want := range []string{
 		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: level "loud"`, `cgroup: "kubepods.slice"`, `where: the name of a value expected`,
 		`transport: "shared"`,
-		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1",
+		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1", `rules_file: "rules.yaml"`,
 		"program_share: records_per_second: -1", "kib_per_second: 4194304",
 		"budget_mib: 0", "ring: latency: 1ns", "reorder_window: 2s",
 		"batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,
 		"tail: when: ", "by: it is empty", "window: 0s", "size_mib: 0",
-		"retry_on_failure: initial_interval: 0s", "max_interval: 2m0s", "max_elapsed_time: 1m1s is not from 1ms to 1m0s",
+		"retry_on_failure: initial_interval: 0s", "max_interval: 2m0s", "max_elapsed_time: 1m1s is not from 1ms to 1m0s", "multiplier: 0.5 is not from 1 to 1000", "randomization_factor",
 	} {
 		assert.ErrorContains(t, err, want)
 	}

@@ -117,8 +117,8 @@ func TestDropped(t *testing.T) {
 		reason string
 	}{
 		{"permanent", consumererror.NewPermanent(errBusy), func(*Config) {}, reasonPermanent},
-		{"no more time", errBusy, func(c *Config) { c.Retry.MaxElapsedTime = 20 * time.Millisecond }, reasonRetry},
-		{"no retries", errBusy, func(c *Config) { c.Retry.Enabled = false }, reasonRetry},
+		{"no more time", errBusy, func(c *Config) { c.RetryOnFailure.MaxElapsedTime = 20 * time.Millisecond }, reasonRetry},
+		{"no retries", errBusy, func(c *Config) { c.RetryOnFailure.Enabled = false }, reasonRetry},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t, nil)
@@ -241,7 +241,7 @@ func TestBackpressure(t *testing.T) {
 				return nil
 			}}
 			cfg := fast()
-			cfg.BudgetMiB, cfg.Batch.MaxRecords, cfg.Retry.MaxElapsedTime = 8, 1000, time.Millisecond
+			cfg.BudgetMiB, cfg.Batch.MaxRecords, cfg.RetryOnFailure.MaxElapsedTime = 8, 1000, time.Millisecond
 			r, telemetry := m.start(cfg, s)
 			written := int64(0)
 			lost := func() int64 {

@@ -2,6 +2,14 @@
 # Writes the files that mdatagen generates from metadata.yaml. The tool needs another set of modules than the receiver.
 set -e
 tools=$(mktemp -d)
-trap 'rm -r "$tools"' EXIT
+schemas=$(git rev-parse --show-toplevel)/.schemas # where mdatagen keeps what it downloads: the schemas of other modules, which are here already
+trap 'rm -r "$tools" "$schemas"' EXIT
+for module in config/configretry; do
+	go list -m -f '{{.Version}} {{.Dir}}' "go.opentelemetry.io/collector/$module" | (
+		read -r version dir
+		mkdir -p "$schemas/$version/$module"
+		cp "$dir/metadata.yaml" "$schemas/$version/$module"
+	)
+done
 GOWORK=off go build -modfile=tools.mod -o "$tools" go.opentelemetry.io/collector/cmd/mdatagen
 "$tools/mdatagen" metadata.yaml

@@ -3,12 +3,15 @@ module github.com/userevents/userevents-go/collector/usereventsreceiver
 go 1.26.0
 
 require (
+	github.com/cenkalti/backoff/v7 v7.0.1
+	github.com/google/go-cmp v0.7.0
 	github.com/stretchr/testify v1.12.1
 	github.com/userevents/userevents-go v0.1.0
 	github.com/userevents/userevents-go/reader/otlp v0.1.0
 	go.opentelemetry.io/collector/component v1.70.0
 	go.opentelemetry.io/collector/component/componentstatus v0.164.0
 	go.opentelemetry.io/collector/component/componenttest v0.164.0
+	go.opentelemetry.io/collector/config/configretry v1.70.0
 	go.opentelemetry.io/collector/confmap v1.70.0
 	go.opentelemetry.io/collector/consumer v1.70.0
 	go.opentelemetry.io/collector/consumer/consumererror v0.164.0

@@ -13,15 +13,15 @@ func (c *Config) converterOptions() *otlp.Options {
 	a := &c.Attributes
 	o := &otlp.Options{
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
-		OmitPID: !a.PID.Enabled, OmitExecutableName: !a.ExecutableName.Enabled, OmitCgroup: !a.Cgroup.Enabled,
-		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.PodUID.Enabled,
-		OmitThread: !c.RecordAttributes.Thread.Enabled, OmitName: !c.RecordAttributes.Name.Enabled,
+		OmitPID: !a.ProcessPid.Enabled, OmitExecutableName: !a.ProcessExecutableName.Enabled, OmitCgroup: !a.ProcessLinuxCgroup.Enabled,
+		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.K8sPodUID.Enabled,
+		OmitThread: !c.RecordAttributes.ThreadID.Enabled, OmitName: !c.RecordAttributes.Name.Enabled,
 		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
 	}
 	if a.HostName.Enabled {
 		o.HostName = cmp.Or(c.NodeName, machineName())
 	}
-	if a.NodeName.Enabled {
+	if a.K8sNodeName.Enabled {
 		o.NodeName = c.NodeName
 	}
 	return o

@@ -114,20 +114,20 @@ func TestSettings(t *testing.T) {
 	}{
 		{
 			"attributes",
-			func(c *Config) { c.Attributes.PID.Enabled = false },
+			func(c *Config) { c.Attributes.ProcessPid.Enabled = false },
 			map[string]any{"process.executable.name": "myapp", "container.id": "c0ffee"},
 			[]string{"hello", "careful"},
 		},
 		{
 			"raw",
-			func(c *Config) { c.Mapping, c.Attributes = MappingRaw, AttributesConfig{} },
+			func(c *Config) { c.Mapping, c.Attributes = MappingRaw, metadata.ResourceAttributesConfig{} },
 			map[string]any{},
 			[]string{"", "", ""},
 		},
 		{
 			"starts",
 			func(c *Config) {
-				c.Spans.Starts, c.Attributes.ExecutableName.Enabled, c.Attributes.ContainerID.Enabled = true, false, false
+				c.Spans.Starts, c.Attributes.ProcessExecutableName.Enabled, c.Attributes.ContainerID.Enabled = true, false, false
 			},
 			map[string]any{"process.pid": int64(812)},
 			[]string{"hello", "careful"},

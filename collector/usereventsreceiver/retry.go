@@ -3,21 +3,23 @@ package usereventsreceiver
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/cenkalti/backoff/v7"
+	"go.opentelemetry.io/collector/config/configretry"
 )
 
 // retry calls functions again that return transient errors.
 type retry struct {
-	RetryConfig
+	configretry.BackOffConfig
 	stop <-chan struct{} // ends all retries
 
 	limited chan struct{} // closed by limit
 	end     time.Time     // of all retries; set before limited is closed
 }
 
-func newRetry(c RetryConfig, stop <-chan struct{}) retry {
-	return retry{RetryConfig: c, stop: stop, limited: make(chan struct{})}
+func newRetry(c configretry.BackOffConfig, stop <-chan struct{}) retry {
+	return retry{BackOffConfig: c, stop: stop, limited: make(chan struct{})}
 }
 
 // lastInterval is the longest wait between two attempts after limit was called.
@@ -37,21 +39,23 @@ func (r *retry) limit(d time.Duration) {
 
 // do calls f until it returns nil or a permanent error, or there is no time left.
 func (r *retry) do(f func() error) error {
-	start, interval := time.Now(), r.InitialInterval
+	start := time.Now()
+	next := backoff.ExponentialBackOff{
+		InitialInterval: r.InitialInterval, RandomizationFactor: r.RandomizationFactor, Multiplier: r.Multiplier, MaxInterval: r.MaxInterval,
+	}
+	next.Reset()
 	for {
 		err := f()
 		if err == nil || !r.Enabled || isPermanent(err) {
 			return err
 		}
-		// Some spread keeps the Collectors of a fleet from retrying at the same time.
-		wait := interval/2 + rand.N(interval/2+1)
+		wait := next.NextBackOff()
 		if time.Since(start)+wait > r.MaxElapsedTime {
 			return fmt.Errorf("%w: %w", errRetriesEnded, err)
 		}
 		if !r.sleep(wait) {
 			return fmt.Errorf("%w: %w", errRetryStopped, err)
 		}
-		interval = min(2*interval, r.MaxInterval)
 	}
 }
 

@@ -205,6 +205,8 @@ func (s *machineSource) Stats() (reader.Stats, error) {
 	return st, nil
 }
 
+func (s *machineSource) Add([]reader.Addition) error { return nil }
+
 func (s *machineSource) Stop() error {
 	s.tool.Detach()
 	return nil
@@ -298,7 +300,7 @@ func fast() *Config {
 	c.Batch.Timeout = 10 * time.Millisecond
 	c.Attributes.HostName.Enabled = false
 	c.Discovery.RetryInterval = 10 * time.Millisecond
-	c.Retry.InitialInterval, c.Retry.MaxInterval = time.Millisecond, 10*time.Millisecond
+	c.RetryOnFailure.InitialInterval, c.RetryOnFailure.MaxInterval = time.Millisecond, 10*time.Millisecond
 	return c
 }
 

@@ -28,8 +28,10 @@ type session struct {
 	queue     *queue
 	forget    func()
 	lost      lostCounts
-	kernel    kernelState // used by collect only
-	leftOut   int         // events beyond the limits; used by notice only
+	rules     rules
+	watching  sync.WaitGroup // of watchRules
+	kernel    kernelState    // used by collect only
+	leftOut   int            // events beyond the limits; used by notice only
 
 	stopping  chan struct{} // closed by Shutdown
 	delivered chan struct{} // closed when all is delivered
@@ -52,12 +54,12 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 		return nil, err
 	}
 	s := &session{
-		cfg: cfg, open: open, logger: set.Logger, telemetry: t, queue: newQueue(cfg.budget(processors()).queue),
+		cfg: cfg, rules: rules{path: cfg.Discovery.RulesFile}, open: open, logger: set.Logger, telemetry: t, queue: newQueue(cfg.budget(processors()).queue),
 		stopping: make(chan struct{}), delivered: make(chan struct{}), done: make(chan struct{}), patience: shutdownLimit,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.outputs.init()
-	s.outputs.retry = newRetry(cfg.Retry, s.ctx.Done())
+	s.outputs.retry = newRetry(cfg.RetryOnFailure, s.ctx.Done())
 	s.outputs.logger, s.outputs.telemetry = set.Logger, t
 	return s, nil
 }
@@ -70,6 +72,9 @@ func (s *session) Start(_ context.Context, host component.Host) (err error) {
 		if err = s.begin(); err != nil {
 			return
 		}
+		if s.rules.path != "" {
+			s.watching.Go(s.watchRules)
+		}
 		collected := make(chan struct{})
 		go func() {
 			defer close(collected)
@@ -79,6 +84,7 @@ func (s *session) Start(_ context.Context, host component.Host) (err error) {
 			newWorker(s).run()
 			close(s.delivered)
 			<-collected
+			s.watching.Wait()
 			close(s.done)
 		}()
 	})
@@ -232,6 +238,11 @@ func (s *session) openSource() (source, error) {
 	s.lost.begin()
 	if s.isStopping() { // Shutdown found no source. Records that were written since it was opened are read all the same.
 		if err := src.Stop(); err != nil {
+			s.source = nil
+			return nil, errors.Join(err, src.Close())
+		}
+	} else if list := s.rules.additions(); len(list) > 0 {
+		if err := src.Add(list); err != nil {
 			s.source = nil
 			return nil, errors.Join(err, src.Close())
 		}

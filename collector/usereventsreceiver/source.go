@@ -13,6 +13,7 @@ import (
 type source interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
+	Add(list []reader.Addition) error
 	CheckNotices()
 	State() reader.State
 	Stats() (reader.Stats, error)
@@ -76,6 +77,6 @@ func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reade
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: b.ring, ProgramMemory: b.programs, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Kinds: c.kinds(out), Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
-		Share: reader.Share{Records: c.Share.Records, Bytes: c.Share.KiB << 10},
+		Share: reader.Share{Records: c.ProgramShare.RecordsPerSecond, Bytes: c.ProgramShare.KiBPerSecond << 10},
 	}, err
 }

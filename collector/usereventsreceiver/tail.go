@@ -9,20 +9,6 @@ import (
 	"github.com/userevents/userevents-go/reader/tail"
 )
 
-// TailConfig selects log records and spans by others that come later, such as the debug records of exactly those requests that failed.
-// Data points have no trace: all are collected.
-type TailConfig struct {
-	// When is a condition, as of [reader.ParseCondition]: records are collected that share the value of By with one that meets it. Empty
-	// means all records.
-	When string `mapstructure:"when"`
-	// By is the name whose value records share, as conditions name it.
-	By string `mapstructure:"by"`
-	// Window is how long a record is held, and how long after one that meets the condition others are collected.
-	Window time.Duration `mapstructure:"window"`
-	// SizeMiB limits the memory for records that are held. The oldest make room for new ones.
-	SizeMiB int `mapstructure:"size_mib"`
-}
-
 // Validate reports all errors.
 func (c *TailConfig) Validate() error {
 	var errs []error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ type follower struct {
 	known  map[string]*followed // by name; those that were listed at the last poll
 	polled time.Time            // when that began
 	status []byte               // user_events_status at that time; nil if all of it is to be checked again
+	asked  uint64               // calls of AskAgain that were noticed
 }
 
 // followed is a user event that a follower knows.
@@ -42,7 +44,7 @@ const releasePolls = 3
 //
 // match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, again for
 // an event that reappears after it was missing in one poll, and again for an event that was detached and is there at the
-// third poll after that: other programs have it, or a new one registered it. report gets the Source, or the error of
+// third poll after that: other programs have it, or a new one registered it. [Session.AskAgain] makes it call match again. report gets the Source, or the error of
 // Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
 // of the session.
 //
@@ -88,6 +90,7 @@ func (s *Session) poll(f *follower) error {
 		return fmt.Errorf("reading the state of user events: %w", err)
 	}
 	f.polled = now
+	s.forgetUnattached(f)
 	if !s.released(f) && f.status != nil && bytes.Equal(text, f.status) {
 		return nil // as is most often so
 	}
@@ -141,6 +144,22 @@ func (s *Session) find(name string, since time.Time) *followed {
 		}
 	}
 	return nil
+}
+
+// AskAgain makes the next poll of each Follow call match again for the events that are not attached, because match skipped them or they
+// were detached: what match selects has changed.
+func (s *Session) AskAgain() { s.again.Add(1) }
+
+// forgetUnattached forgets the events that are not attached, if AskAgain was called since the last time.
+func (s *Session) forgetUnattached(f *follower) {
+	asked := s.again.Load()
+	if asked == f.asked {
+		return
+	}
+	f.asked, f.status = asked, nil
+	s.attach.Lock()
+	defer s.attach.Unlock()
+	maps.DeleteFunc(f.known, func(_ string, k *followed) bool { return k.source == nil || k.source.released })
 }
 
 // askAgain makes the next poll look at an event as if it were new.

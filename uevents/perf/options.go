@@ -88,6 +88,8 @@ type AttachOptions struct {
 	PausedRing string
 	// CountOnly counts the event without recording it.
 	CountOnly bool
+	// Tag is what Source.Tag returns.
+	Tag any
 	// Later makes Follow not attach to the event now, and ask again at the next poll. Attach ignores it.
 	Later bool
 }

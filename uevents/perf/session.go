@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -27,7 +28,8 @@ type Session struct {
 	stopped   bool
 	lostTasks uint64 // of closed events
 
-	stop chan struct{} // closed to stop watch
+	again atomic.Uint64 // calls of AskAgain
+	stop  chan struct{} // closed to stop watch
 
 	mu sync.Mutex
 	// Guarded by mu; changes of sources and rings also hold attach.

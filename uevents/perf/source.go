@@ -15,6 +15,7 @@ type Source struct {
 	session    *Session
 	tracepoint *tracefs.Event
 	id         int // of the tracepoint
+	tag        any
 
 	// Guarded by Session.attach:
 	o        AttachOptions
@@ -34,6 +35,9 @@ type Source struct {
 
 // Event returns the tracepoint.
 func (src *Source) Event() *tracefs.Event { return src.tracepoint }
+
+// Tag returns AttachOptions.Tag, which tells several Sources of one event apart.
+func (src *Source) Tag() any { return src.tag }
 
 // String returns "SYSTEM:NAME".
 func (src *Source) String() string { return src.tracepoint.String() }
@@ -57,7 +61,7 @@ func (src *Source) Gap() time.Duration {
 func (s *Session) Attach(name string, o *AttachOptions) (*Source, error) {
 	src := &Source{session: s, tracepoint: s.dir.Event(name)}
 	if o != nil {
-		src.o = *o
+		src.o, src.tag = *o, o.Tag
 	}
 	s.attach.Lock()
 	defer s.attach.Unlock()

@@ -101,7 +101,7 @@ func (b *batch) take(r *Record) bool {
 	clear(raw[:tracepoint.CommonSize])
 	binary.NativeEndian.PutUint32(raw[4:], uint32(h.s.p.pid))
 	*r = Record{h.s.source(h.event), h.event, h.time, b.callers, raw}
-	if r.Source == nil {
+	if r.Source == nil || r.Source.off {
 		h.s.unwanted = true
 	}
 	return true

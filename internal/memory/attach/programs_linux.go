@@ -155,6 +155,23 @@ func (p *Programs) FindProgram(pid int32) error {
 	return nil
 }
 
+// Reselect asks Options.Wants again about the events that are not enabled, and Options.Keep about the others.
+func (p *Programs) Reselect() {
+	if p.stopped {
+		return
+	}
+	for _, t := range p.all {
+		if !t.ended {
+			t.program.guard(t.session.reselect)
+		}
+	}
+	for _, t := range p.known {
+		if t != nil && t.session == nil { // the next Find joins
+			t.looked = 0
+		}
+	}
+}
+
 // Renew keeps the events of a tool enabled that is not stopped, but leaves records unread and does not call Find.
 func (p *Programs) Renew() {
 	for _, t := range p.all {

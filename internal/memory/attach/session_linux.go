@@ -30,8 +30,10 @@ type Options struct {
 	Expires uint64
 	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
 	Wants func(Event) bool
-	// Attached is called for each event that is selected.
+	// Attached is called for each event that is selected, also if Keep had dropped it before.
 	Attached func(*Source)
+	// Keep is asked by [Programs.Reselect] about each event that is enabled. Without it all stay enabled.
+	Keep func(*Source) bool
 	// Patterns are names of events, with the wildcards of [path.Match]. They also hold for events that are registered later.
 	Patterns []string
 }
@@ -63,6 +65,7 @@ type Source struct {
 
 	session *Session
 	limited limited
+	off     bool // it was not kept; records that were written before are still returned
 }
 
 // Lost returns how many records found no room.
@@ -157,23 +160,56 @@ func (s *Session) Update() {
 	list, s.seen = s.p.Events(s.seen)
 	var changed []uint32
 	for _, e := range list {
-		wish := &s.p.control.Wishes[e.ID]
 		if s.o.wants(e) {
-			for len(s.sources) <= int(e.ID) {
-				s.sources = append(s.sources, nil)
-			}
-			src := &Source{Event: e, session: s}
-			if s.o.Limit > 0 {
-				src.limited.begin(wish.Load()&(1<<s.i) != 0, s.limitKept)
-			}
-			s.sources[e.ID] = src
-			s.wanted = append(s.wanted, e.ID)
-			if s.o.Attached != nil {
-				s.o.Attached(src)
-			}
-			wish.Or(1 << s.i)
+			s.want(e, s.limitKept)
 		} else {
-			wish.And(^uint32(1 << s.i)) // a pattern matched
+			s.p.control.Wishes[e.ID].And(^uint32(1 << s.i)) // a pattern matched
+		}
+		changed = append(changed, e.ID)
+	}
+	s.p.refresh(changed)
+}
+
+// want wishes for an event, of which a limit may have been looked at before. The caller calls refresh.
+func (s *Session) want(e Event, looked uint64) {
+	wish := &s.p.control.Wishes[e.ID]
+	for len(s.sources) <= int(e.ID) {
+		s.sources = append(s.sources, nil)
+	}
+	src := s.sources[e.ID]
+	if src == nil {
+		src = &Source{Event: e, session: s}
+		s.sources[e.ID] = src
+	}
+	src.off = false
+	if s.o.Limit > 0 {
+		src.limited.begin(wish.Load()&(1<<s.i) != 0, looked)
+	}
+	s.wanted = append(s.wanted, e.ID)
+	if s.o.Attached != nil {
+		s.o.Attached(src)
+	}
+	wish.Or(1 << s.i)
+}
+
+// reselect asks about all events again that Update has looked at.
+func (s *Session) reselect() {
+	list, _ := s.p.Events(0)
+	var changed []uint32
+	for _, e := range list {
+		src := s.source(e.ID)
+		switch enabled := src != nil && !src.off; {
+		case e.ID >= s.seen:
+			continue
+		case !enabled && s.o.wants(e):
+			s.want(e, 0)
+		case enabled && s.o.Keep != nil && !s.o.Keep(src):
+			src.off = true
+			src.limited.end(Now())
+			s.wanted = slices.DeleteFunc(s.wanted, func(id uint32) bool { return id == e.ID })
+			s.p.control.Wishes[e.ID].And(^uint32(1 << s.i))
+		default:
+			continue
 		}
 		changed = append(changed, e.ID)
 	}
@@ -185,7 +221,7 @@ func (s *Session) refuse() {
 	s.unwanted = false
 	var changed []uint32
 	for id := range s.seen {
-		if w := &s.p.control.Wishes[id]; s.source(id) == nil && w.Load()&(1<<s.i) != 0 {
+		if w, src := &s.p.control.Wishes[id], s.source(id); (src == nil || src.off) && w.Load()&(1<<s.i) != 0 {
 			w.And(^uint32(1 << s.i))
 			changed = append(changed, id)
 		}

@@ -79,7 +79,7 @@ type settings struct {
 func (c *collector) configuration(s settings) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "receivers:\n%s\n", s.receivers)
-	fmt.Fprintf(&b, "processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n  batch:\n")
+	b.WriteString("processors:\n  memory_limiter: {check_interval: 100ms, limit_mib: 512}\n")
 	fmt.Fprintf(&b, "exporters:\n  sink:\n    report: %s\n    stall: %s\n%s\n", c.report, c.stall, s.sink)
 	fmt.Fprintf(&b, "extensions:\n  file_storage: {directory: %s, create_directory: true}\n", c.storage())
 	fmt.Fprintf(&b, "  health_check: {http: {endpoint: '%s', status: {path: /}}, component_health: {include_permanent_errors: true, include_recoverable_errors: true}}\n", c.ready)

@@ -33,8 +33,8 @@ func TestEveryRecordIsCounted(t *testing.T) {
 		launchWriter(t, "slog", 0, each, 0), launchWriter(t, "otel", 1, each, 0), launchC(t, 2, each), launchWriter(t, "headers", 3, each, 0),
 	}
 	c := start(t, settings{
-		receivers: everything, processors: []string{"memory_limiter", "batch"},
-		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true}",
+		receivers: everything, processors: []string{"memory_limiter"},
+		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true, sizer: items, queue_size: 100000, batch: {flush_timeout: 200ms}}",
 	})
 	c.attached(dir)
 	for _, w := range writers {

@@ -76,8 +76,8 @@ func TestMemoryEveryRecordIsCounted(t *testing.T) {
 	testscale.HostOnly(t)
 	const each = 2000
 	c := start(t, settings{
-		receivers: inMemory, processors: []string{"memory_limiter", "batch"},
-		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true}",
+		receivers: inMemory, processors: []string{"memory_limiter"},
+		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true, sizer: items, queue_size: 100000, batch: {flush_timeout: 200ms}}",
 	})
 	programs := []*program{launchNative(t, "slog", each), launchNative(t, "otel", each), launchNative(t, "headers", each)}
 	enabledIn(t, programs...)

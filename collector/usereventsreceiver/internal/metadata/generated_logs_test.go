@@ -19,7 +19,15 @@ func TestLogsBuilderAppendLogRecord(t *testing.T) {
 	settings.Logger = zap.New(observedZapCore)
 	lb := NewLogsBuilder(settings)
 
-	res := pcommon.NewResource()
+	rb := lb.NewResourceBuilder()
+	rb.SetContainerID("container.id-val")
+	rb.SetHostName("host.name-val")
+	rb.SetK8sNodeName("k8s.node.name-val")
+	rb.SetK8sPodUID("k8s.pod.uid-val")
+	rb.SetProcessExecutableName("process.executable.name-val")
+	rb.SetProcessLinuxCgroup("process.linux.cgroup-val")
+	rb.SetProcessPid(11)
+	res := rb.Emit()
 
 	// append the first log record
 	lr := plog.NewLogRecord()

@@ -28,6 +28,7 @@ type TelemetryBuilder struct {
 	meter                                metric.Meter
 	mu                                   sync.Mutex
 	registrations                        []metric.Registration
+	ReceiverUserEventsActiveRules        metric.Int64Gauge
 	ReceiverUserEventsAttachedEvents     metric.Int64ObservableGauge
 	ReceiverUserEventsAvailable          metric.Int64ObservableGauge
 	ReceiverUserEventsDroppedRecords     metric.Int64Counter
@@ -41,6 +42,7 @@ type TelemetryBuilder struct {
 	ReceiverUserEventsQueueCapacity      metric.Int64Gauge
 	ReceiverUserEventsQueueSize          metric.Int64ObservableGauge
 	ReceiverUserEventsReadRecords        metric.Int64Counter
+	ReceiverUserEventsRefusedRules       metric.Int64Counter
 	ReceiverUserEventsRingCapacity       metric.Int64Gauge
 	ReceiverUserEventsTailSize           metric.Int64Gauge
 	ReceiverUserEventsUnattachedTime     metric.Float64Counter
@@ -131,6 +133,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ReceiverUserEventsActiveRules, err = builder.meter.Int64Gauge(
+		"otelcol_receiver_user_events_active_rules",
+		metric.WithDescription("Number of temporary rules in force, of the file discovery.rules_file. [Alpha]"),
+		metric.WithUnit("{rule}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsAttachedEvents, err = builder.meter.Int64ObservableGauge(
 		"otelcol_receiver_user_events_attached_events",
 		metric.WithDescription("Number of attached events. [Alpha]"),
@@ -207,6 +215,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_user_events_read_records",
 		metric.WithDescription("Records that were read from the rings. [Alpha]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverUserEventsRefusedRules, err = builder.meter.Int64Counter(
+		"otelcol_receiver_user_events_refused_rules",
+		metric.WithDescription("Versions of the file discovery.rules_file that were refused. The log has the reasons. [Alpha]"),
+		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsRingCapacity, err = builder.meter.Int64Gauge(

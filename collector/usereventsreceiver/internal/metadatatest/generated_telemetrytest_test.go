@@ -32,6 +32,7 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	tb.ReceiverUserEventsActiveRules.Record(context.Background(), 1)
 	tb.ReceiverUserEventsDroppedRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsExcludedRecords.Add(context.Background(), 1)
 	tb.ReceiverUserEventsFailedAttachments.Add(context.Background(), 1)
@@ -42,10 +43,14 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverUserEventsProgramCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsQueueCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsReadRecords.Add(context.Background(), 1)
+	tb.ReceiverUserEventsRefusedRules.Add(context.Background(), 1)
 	tb.ReceiverUserEventsRingCapacity.Record(context.Background(), 1)
 	tb.ReceiverUserEventsTailSize.Record(context.Background(), 1)
 	tb.ReceiverUserEventsUnattachedTime.Add(context.Background(), 1)
 	tb.ReceiverUserEventsUndecodableRecords.Add(context.Background(), 1)
+	AssertEqualReceiverUserEventsActiveRules(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsAttachedEvents(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -83,6 +88,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsReadRecords(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverUserEventsRefusedRules(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverUserEventsRingCapacity(t, testTel,
