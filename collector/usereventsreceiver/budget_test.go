@@ -51,19 +51,33 @@ func mib(t *testing.T, text, unit string) int {
 	return n
 }
 
-// TestShippedLimits: for 2 to 256 processors, memory_limiter refuses nothing for what the receiver holds, and the pod has room for that and for
-// the rings. docs/collector.md has the formula.
+// TestShippedLimits: for 2 to 256 processors, memory_limiter refuses nothing for what the receivers and exporters hold, and the pod has room for
+// that and for the rings. docs/collector.md has the formula.
 func TestShippedLimits(t *testing.T) {
+	for name, files := range map[string][]string{"example": {"config.yaml"}, "failed requests": {"config.yaml", "config-failed-requests.yaml"}} {
+		t.Run(name, func(t *testing.T) { testShippedLimits(t, files) })
+	}
+}
+
+func testShippedLimits(t *testing.T, files []string) {
 	const own = 64 << 20 // what a Collector takes without records, about twice
 	dir := filepath.Join("..", "distribution")
-	conf, err := confmaptest.LoadConf(filepath.Join(dir, "config.yaml"))
-	require.NoError(t, err)
-	cfg := defaultConfig()
-	sub, err := conf.Sub("receivers::user_events")
-	require.NoError(t, err)
-	require.NoError(t, sub.Unmarshal(cfg))
+	conf := confmap.New()
+	for _, name := range files {
+		c, err := confmaptest.LoadConf(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NoError(t, conf.Merge(c))
+	}
 	limit := shipped[int](t, conf, "processors::memory_limiter::limit_mib")
 	refusesAt := (limit - shipped[int](t, conf, "processors::memory_limiter::spike_limit_mib")) << 20
+	exporters := 0
+	for _, pipeline := range shipped[map[string]any](t, conf, "service::pipelines") { // each exporter has a queue for each of its pipelines
+		for _, e := range pipeline.(map[string]any)["exporters"].([]any) {
+			queue := "exporters::" + e.(string) + "::sending_queue::"
+			// A request is in memory as data and encoded, and the next one is made meanwhile.
+			exporters += 3 * shipped[int](t, conf, queue+"num_consumers") * shipped[int](t, conf, queue+"batch::max_size")
+		}
+	}
 
 	daemonSet, err := confmaptest.LoadConf(filepath.Join(dir, "daemonset.yaml"))
 	require.NoError(t, err)
@@ -74,11 +88,21 @@ func TestShippedLimits(t *testing.T) {
 			assert.Equal(t, limit, mib(t, fmt.Sprint(v["value"]), "MiB"), "the garbage collection begins in time")
 		}
 	}
-	require.Empty(t, cfg.Tail.When, "tail takes memory of its own")
 	for processors := 2; processors <= 256; processors++ {
-		b := cfg.budget(processors)
-		heap := own + b.queue + (programCopies-1)*b.programs + drained(processors) + 2*3*cfg.Batch.MaxSizeKiB<<10 + cfg.Spans.MaxSizeMiB<<20
+		heap, rings := own+exporters, 0
+		for id := range shipped[map[string]any](t, conf, "receivers") {
+			cfg := defaultConfig()
+			sub, err := conf.Sub("receivers::" + id)
+			require.NoError(t, err)
+			require.NoError(t, sub.Unmarshal(cfg))
+			b := cfg.budget(processors)
+			heap += b.queue + (programCopies-1)*b.programs + drained(processors) + 2*3*cfg.Batch.MaxSizeKiB<<10 + cfg.Spans.MaxSizeMiB<<20
+			if cfg.Tail.When != "" {
+				heap += cfg.Tail.SizeMiB << 20
+			}
+			rings += ringSets*processors*b.ring + b.programs
+		}
 		assert.LessOrEqual(t, heap, refusesAt, "%d processors", processors)
-		assert.LessOrEqual(t, limit<<20+ringSets*processors*b.ring+b.programs, pod, "%d processors", processors)
+		assert.LessOrEqual(t, limit<<20+rings, pod, "%d processors", processors)
 	}
 }
