@@ -90,11 +90,11 @@ func short(t *testing.T) {
 func TestStall(t *testing.T) {
 	short(t)
 	dir := kerneltest.RequireTool(t, "taskset")
-	const ringKiB, queueMiB, batchMiB, spansMiB = 128, 4, 4, 16
+	const budgetMiB, batchMiB, spansMiB = 32, 4, 16
 	const rate = 5000 // records of a program in a second: the rings are emptied in time, and only a full queue makes the kernel lose many
 	c := start(t, settings{
 		receivers: fmt.Sprintf("  user_events: {events: [collected], exclude: ['*_span_start'], discovery: {release_on_exit: false}, "+
-			"ring: {size_kib: %d}, queue: {size_mib: %d}, batch: {max_records: 500, max_size_kib: %d}, spans: {max_size_mib: %d}}", ringKiB, queueMiB, batchMiB<<10, spansMiB),
+			"budget_mib: %d, batch: {max_records: 500, max_size_kib: %d}, spans: {max_size_mib: %d}}", budgetMiB, batchMiB<<10, spansMiB),
 		processors: []string{"memory_limiter"}, sink: "    detailed: true",
 	})
 	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
@@ -134,7 +134,8 @@ func TestStall(t *testing.T) {
 		assert.Equal(t, n, r.Events[name]+own.lost(name)+own.dropped(name), "%s: written = arrived %d + lost %d + dropped %d", name, r.Events[name], own.lost(name), own.dropped(name))
 	}
 	_, most := c.memory()
-	bound := float64(6*runtime.NumCPU()*ringKiB<<10 + queueMiB<<20 + 3*batchMiB<<20 + spansMiB<<20)
+	const drained = 10 << 20 // records that are taken out of the rings at a time
+	bound := float64(budgetMiB<<20/4 + drained + 3*batchMiB<<20 + spansMiB<<20)
 	assert.LessOrEqual(t, most-before, bound)
 	t.Logf("%d written, %d lost, %d dropped; %.1f MiB of memory more than before, at most %.1f", sum, own.lost(""), own.dropped(""), (most-before)/(1<<20), bound/(1<<20))
 	c.end()

@@ -122,7 +122,7 @@ func TestMemorySpans(t *testing.T) {
 // records of failed requests, also while the exporter of the first one takes nothing.
 func TestMemoryFailedRequests(t *testing.T) {
 	testscale.HostOnly(t)
-	const requests = 400
+	const requests = 200 // fewer than the rings have room for
 	dir := t.TempDir()
 	configs := examples(t, dir, "config.yaml", "config-failed-requests.yaml")
 	memory := fmt.Sprintf("{events: [%s], transport: memory, discovery: {poll_interval: 10ms}}", memoryName)

@@ -127,7 +127,7 @@ func TestOutageTooLong(t *testing.T) {
 	const records = 40_000 // more than queues and rings have room for
 	q, _, batch := shipped(t)
 	q.QueueSize, q.Batch.MinSize, q.Batch.MaxSize = 1<<20, 1<<18, 1<<19
-	c := startQueued(t, q, batch, ", max_records: 500}, queue: {size_mib: 1}")
+	c := startQueued(t, q, batch, ", max_records: 500}, budget_mib: 8")
 	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
 	p := launchNative(t, "slog", records)
 	enabledIn(t, p)
