@@ -52,8 +52,8 @@ func TestMemoryReload(t *testing.T) {
 			return condition()
 		})
 	}
-	until := "until: " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	for _, rule := range []string{"{level: debug, " + until + "}", "{level: info, " + until + "}"} {
+	rest := "events: [" + memoryName + "], until: " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	for _, rule := range []string{"{level: debug, " + rest + "}", "{level: info, " + rest + "}"} {
 		debug := strings.Contains(rule, "debug")
 		require.NoError(t, os.WriteFile(rules, []byte("rules: ["+rule+"]"), 0o600))
 		logUntil("the rules are in force: "+rule, func() bool { return h.Enabled(t.Context(), slog.LevelDebug) == debug })
