@@ -75,7 +75,7 @@ func TestRenderRefuses(t *testing.T) {
 	all := committed(t)
 	_, err := render(all, map[string]string{"README.md": "# a README without marks"})
 	assert.ErrorContains(t, err, "README.md has no place for its table")
-	marks := map[string]string{"README.md": tableBegin + tableEnd}
+	marks := map[string]string{"README.md": tableBegin + tableEnd, filepath.Join("benchmarks", "targets.md"): tableBegin + tableEnd}
 	for _, name := range []string{"Floor/load", "sloghandler:Kernel/json", "Register/events=100"} {
 		_, err := render(without(all, name), marks)
 		assert.ErrorContains(t, err, "no figure for "+name)
