@@ -1,5 +1,5 @@
-// Command report writes docs/benchmarks.md, its plots, and the figures in README.md, docs/otep.md, docs/collector.md and
-// docs/reliability.md from the files in results. It draws the other pictures of the documents, too.
+// Command report writes docs/benchmarks.md, its plots, and the figures in README.md, docs/collector.md, benchmarks/targets.md and
+// .ci/mutate/README.md from the files in results. It draws the other pictures of the documents, too.
 //
 //	go run ./report
 package main
@@ -19,18 +19,18 @@ var page string
 
 // tables are the templates of the tables in documents.
 var tables = map[string]string{
-	"README.md": readmeTable, filepath.Join("docs", "otep.md"): otepTable, filepath.Join("docs", "collector.md"): collectorTable,
-	filepath.Join("docs", "reliability.md"): reliabilityTable,
+	"README.md": readmeTable, filepath.Join("docs", "collector.md"): collectorTable,
+	filepath.Join("benchmarks", "targets.md"): targetsTable, filepath.Join(".ci", "mutate", "README.md"): mutantsTable,
 }
 
 //go:embed readme.md.tmpl
 var readmeTable string
 
-//go:embed otep.md.tmpl
-var otepTable string
+//go:embed targets.md.tmpl
+var targetsTable string
 
-//go:embed reliability.md.tmpl
-var reliabilityTable string
+//go:embed mutants.md.tmpl
+var mutantsTable string
 
 //go:embed collector.md.tmpl
 var collectorTable string

@@ -26,7 +26,7 @@ func rates(run *figures.Run) (string, error) {
 		lost := f.Others["lost-records"]
 		total := time.Duration(f.Cost * (float64(f.Calls) - lost))
 		row(&b, []string{
-			c.what, thousands(float64(f.Calls)), thousands(float64(f.Calls) - lost), thousands(lost),
+			c.what, thousands(float64(f.Calls) - lost), thousands(lost),
 			fmt.Sprintf("%.1f s", total.Seconds()), thousands(f.Cost/1000) + " us", fmt.Sprintf("%.0f MiB", f.Others["max-resident-bytes"]/(1<<20)),
 		})
 	}

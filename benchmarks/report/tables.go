@@ -42,10 +42,21 @@ func functions(all *runs) template.FuncMap {
 			return contenders(all.counted, group, strings.Fields(columns))
 		},
 		"parallel": func(state string) (string, error) {
-			return contenders(all.timed, "Parallel/"+state, []string{"goroutines=1", "goroutines=2", "goroutines=8", "goroutines=64"})
+			return contenders(all.timed, "Parallel/"+state, []string{"goroutines=1", "goroutines=2", "goroutines=64"})
 		},
-		"times":    func() (string, error) { return times(all) },
-		"allocs":   func() (string, error) { return allocations(all.counted) },
+		"disabled": func() (string, error) {
+			return contenders(all.counted, "Off", []string{"none", "five", "ten"}, costs(all.native))
+		},
+		"enabled": func() (string, error) {
+			json, err := cost(all.timed, "On/slog-json/five")
+			if err != nil {
+				return "", err
+			}
+			return contenders(all.counted, "On", []string{"none", "five", "ten"}, allocs(all.counted), ratios(all.timed, json), costs(all.native))
+		},
+		"spans": func(group string) (string, error) {
+			return contenders(all.counted, group, []string{"none", "two", "ten"}, allocs(all.counted), costs(all.native))
+		},
 		"requests": func() (string, error) { return requests(all.counted) },
 		"points":   func(group string) (string, error) { return points(all.counted, group) },
 		"targets":  func() (string, error) { return targetTable(all.counted, targets) },
@@ -94,11 +105,14 @@ func group(run *figures.Run, name, column string) []string {
 	return list
 }
 
-// contenders returns the rows of a table: one contender in each, one figure in each column.
-func contenders(run *figures.Run, name string, columns []string) (string, error) {
+// contenders returns the rows of a table: one contender in each, one figure in each column, then a cell of each of more for the
+// figure by which the rows are sorted.
+func contenders(run *figures.Run, name string, columns []string, more ...cell) (string, error) {
 	sorted := columns[0]
-	if slices.Contains(columns, "five") {
-		sorted = "five"
+	for _, column := range []string{"five", "two"} {
+		if slices.Contains(columns, column) {
+			sorted = column
+		}
 	}
 	list := group(run, name, sorted)
 	if len(list) == 0 {
@@ -110,47 +124,45 @@ func contenders(run *figures.Run, name string, columns []string) (string, error)
 		if err != nil {
 			return "", err
 		}
-		cells := []string{l}
+		cells, of := []string{l}, costs(run)
 		for _, column := range columns {
-			cell := ""
-			if f, ok := run.Figures[name+"/"+contender+"/"+column]; ok {
-				cell = thousands(f.Cost)
-			}
-			cells = append(cells, cell)
+			cells = append(cells, of(name+"/"+contender+"/"+column))
+		}
+		for _, c := range more {
+			cells = append(cells, c(name+"/"+contender+"/"+sorted))
 		}
 		row(&b, cells)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-func row(b *strings.Builder, cells []string) {
-	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+// A cell returns a text for a figure, "" if it was not measured.
+type cell func(figure string) string
+
+// cells returns a cell for the figures of a run.
+func cells(run *figures.Run, text func(f figures.Figure) string) cell {
+	return func(name string) string {
+		if f, ok := run.Figures[name]; ok {
+			return text(f)
+		}
+		return ""
+	}
 }
 
-// times returns the rows of enabled calls with five attributes: instructions, and times in a guest and on a machine.
-func times(all *runs) (string, error) {
-	var b strings.Builder
-	json, err := cost(all.timed, "On/slog-json/five")
-	if err != nil {
-		return "", err
-	}
-	for _, contender := range group(all.counted, "On", "five") {
-		l, err := label("On", contender)
-		if err != nil {
-			return "", err
-		}
-		name := "On/" + contender + "/five"
-		timed, err := cost(all.timed, name)
-		if err != nil {
-			return "", err
-		}
-		native := ""
-		if f, ok := all.native.Figures[name]; ok {
-			native = thousands(f.Cost)
-		}
-		row(&b, []string{l, thousands(all.counted.Figures[name].Cost), thousands(timed), fmt.Sprintf("%.2f", timed/json), native})
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+func costs(run *figures.Run) cell {
+	return cells(run, func(f figures.Figure) string { return thousands(f.Cost) })
+}
+
+func allocs(run *figures.Run) cell {
+	return cells(run, func(f figures.Figure) string { return strconv.FormatFloat(f.Allocs, 'f', -1, 64) })
+}
+
+func ratios(run *figures.Run, to float64) cell {
+	return cells(run, func(f figures.Figure) string { return fmt.Sprintf("%.2f", f.Cost/to) })
+}
+
+func row(b *strings.Builder, cells []string) {
+	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }
 
 // requests returns the rows of the loggers of requests: instructions, and allocations in parentheses.
@@ -217,29 +229,6 @@ func points(run *figures.Run, name string) (string, error) {
 			cells = append(cells, fmt.Sprintf("%s (%.3g)", thousands(f.Cost), f.Allocs))
 		}
 		row(&b, cells)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
-
-// allocations returns the rows of enabled calls that allocate.
-func allocations(run *figures.Run) (string, error) {
-	var b strings.Builder
-	for _, g := range []string{"On", "SpanOn"} {
-		column := map[string]string{"On": "five", "SpanOn": "two"}[g]
-		for _, contender := range group(run, g, column) {
-			f := run.Figures[g+"/"+contender+"/"+column]
-			if f.Allocs == 0 {
-				continue
-			}
-			l, err := label(g, contender)
-			if err != nil {
-				return "", err
-			}
-			row(&b, []string{l, thousands(f.Bytes), strconv.FormatFloat(f.Allocs, 'f', -1, 64)})
-		}
-	}
-	if b.Len() == 0 {
-		return "", errors.New("no allocations")
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }

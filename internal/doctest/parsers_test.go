@@ -31,7 +31,7 @@ var notFuzzed = []string{"benchmarks", "examples", "exporter/internal/truncation
 // fuzzed is what a package has: parsers, and targets for fuzzing.
 type fuzzed struct{ parsers, targets []string }
 
-// TestParsersAreFuzzed: the table of parsers in docs/reliability.md has all functions of all modules that parse, but those that tools
+// TestParsersAreFuzzed: the table of parsers in .ci/parsers.md has all functions of all modules that parse, but those that tools
 // generate, and all targets for fuzzing, and no others. A package with parsers has a target, and each target has inputs to begin with, which go test runs.
 func TestParsersAreFuzzed(t *testing.T) {
 	testscale.HostOnly(t)
@@ -52,7 +52,7 @@ func TestParsersAreFuzzed(t *testing.T) {
 		}
 		return readFuzzed(t, have, path.Dir(filepath.ToSlash(rel)), name)
 	}))
-	text, err := os.ReadFile(filepath.Join(root, "docs", "reliability.md"))
+	text, err := os.ReadFile(filepath.Join(root, ".ci", "parsers.md"))
 	require.NoError(t, err)
 	want := fuzzedOf(string(text))
 	require.NotEmpty(t, want)
@@ -61,7 +61,7 @@ func TestParsersAreFuzzed(t *testing.T) {
 		assert.NotEmpty(t, w.targets, "%s: parsers without a target", pkg)
 	}
 	for pkg, h := range have {
-		if w := want[pkg]; assert.NotNil(t, w, "docs/reliability.md lacks the package %s: %+v", pkg, h) {
+		if w := want[pkg]; assert.NotNil(t, w, ".ci/parsers.md lacks the package %s: %+v", pkg, h) {
 			assert.ElementsMatch(t, h.parsers, w.parsers, "parsers of %s", pkg)
 			assert.ElementsMatch(t, h.targets, w.targets, "targets of %s", pkg)
 		}

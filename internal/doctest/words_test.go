@@ -26,7 +26,7 @@ type term struct {
 
 var terms = []term{
 	{pattern: `nobody|somebody|anybody|everybody|whoever|no one|someone|anyone|everyone`, write: "the tool, the kernel, the caller, the operator"},
-	{pattern: `tracers?`, write: "tracing tool", files: `^(exporter|sloghandler/oteltrace|examples/service|benchmarks|docs/(benchmarks|otep|operating)\.md|README\.md|CHANGELOG\.md)`}, // OpenTelemetry's, or the group of tracefs
+	{pattern: `tracers?`, write: "tracing tool", files: `^(exporter|sloghandler/oteltrace|examples/service|benchmarks|docs/(benchmarks|operating)\.md|README\.md|CHANGELOG\.md)`}, // OpenTelemetry's, or the group of tracefs
 	{pattern: `(is|are|be|being|was|were|gets?) traced|untraced|traces it`, write: "enabled, disabled"},
 	{pattern: `gives? back|giving back|given back|gave back|gives? up|given up|gave up|lets? go`, write: "release, unregister, close"},
 	{pattern: `thrown away|throws? away|vanish(es|ed)?|left out|leaves? out|leaving out|goes missing`, write: "lost (by the kernel), dropped (by us), truncated, omitted"},

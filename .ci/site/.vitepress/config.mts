@@ -79,9 +79,14 @@ export default defineConfig({
           { text: 'Compatibility', link: '/docs/compatibility' },
           { text: 'Reliability', link: '/docs/reliability' },
           { text: 'Benchmarks', link: '/docs/benchmarks' },
-          { text: "OpenTelemetry's proposal", link: '/docs/otep' },
-          { text: 'Changelog', link: '/CHANGELOG' },
-          { text: 'Contributing', link: '/CONTRIBUTING' }
+          { text: 'Changelog', link: '/CHANGELOG' }
+        ]
+      },
+      {
+        text: 'Contribute',
+        items: [
+          { text: 'Contributing', link: '/CONTRIBUTING' },
+          { text: 'Upstream', link: '/docs/contrib' }
         ]
       }
     ],
