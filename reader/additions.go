@@ -202,21 +202,19 @@ func (r *Reader) reportAdded(e *tracefs.Event, src *perf.Source, err error) {
 	}
 }
 
-// wants reports whether a record of the source is selected, and whether that is because of additions alone.
-func (s *source) wants(ev *Event) (wanted, only bool) {
-	options := s.where == nil || s.where.Match(ev)
-	a := s.added.Load()
-	if a == nil {
-		return options, false
+// wants reports whether a record is selected, by Options or by what additions select of its source, which may be nil; and whether it is
+// the copy of another: one that is selected because of additions alone is not.
+func (r *Reader) wants(s *source, ev *Event, a *added) (wanted, isCopy bool) {
+	isCopy = r.copiesOf.IsCopy(ev)
+	wanted = s.where == nil || s.where.Match(ev)
+	if a == nil || wanted && a.role == optionsToo {
+		return wanted, isCopy
 	}
 	matches := slices.ContainsFunc(a.list, func(c *Condition) bool { return c == nil || c.Match(ev) })
-	switch a.role {
-	case alone:
-		return matches, matches
-	case elsewhere:
-		return matches && !options, matches && !options
+	if a.role == elsewhere {
+		matches = matches && !wanted
 	}
-	return options || matches, matches && !options
+	return matches, isCopy && !matches
 }
 
 // attachedAs returns the names of the events that are attached as a source is. The caller holds mu.

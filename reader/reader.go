@@ -175,16 +175,14 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	process := writer.at(rec.Monotonic, r.processes.contexts)
 	o := &r.o.Decode
 	mode := o.Mode
-	more := s.added.Load() != nil
-	probed := (r.o.Where != nil || more) && (mode == DecodePlain || mode == DecodeNone)
-	only := false // additions want it
+	additions := s.added.Load() // once, as Add may change them meanwhile
+	probed := (r.o.Where != nil || additions != nil) && (mode == DecodePlain || mode == DecodeNone)
 	if probed {
 		r.probe.load(s.decoder, rec, process)
-		wanted, only = s.wants(&r.probe)
-		if isCopy = r.copiesOf.IsCopy(&r.probe) && !only; isCopy || !wanted {
+		if wanted, isCopy = r.wants(s, &r.probe, additions); isCopy || !wanted {
 			return wanted, isCopy, nil
 		}
-	} else if s.where != nil || more {
+	} else if s.where != nil || additions != nil {
 		mode = DecodeFull // the condition may be about attributes
 	}
 	if !o.Reuse {
@@ -199,9 +197,12 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 		r.undecodable.Add(1)
 		ev.Undecodable = true
 	}
-	if !probed {
-		wanted, only = s.wants(ev)
-		isCopy = r.copiesOf.IsCopy(ev) && !only
+	switch {
+	case probed:
+	case s.where == nil && additions == nil: // most often; a call of wants takes longer
+		wanted, isCopy = true, r.copiesOf.IsCopy(ev)
+	default:
+		wanted, isCopy = r.wants(s, ev, additions)
 	}
 	if !o.Reuse {
 		ev.settle()

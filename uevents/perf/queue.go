@@ -13,7 +13,7 @@ type queue struct {
 	buf    []byte
 	first  raw    // next record, in buf; nil if there is none
 	pos    int    // position in buf after first
-	time   uint64 // time of first
+	time   uint64 // time of first, or of the record before
 	gone   uint64 // bytes that left buf
 	head   uint64 // that of the ring at the last look
 	left   uint64 // bytes of the ring before that
@@ -124,7 +124,8 @@ func (q *queue) compact() {
 func (q *queue) end() uint64       { return q.gone + uint64(len(q.buf)) + q.left }
 func (q *queue) delivered() uint64 { return q.gone + uint64(q.start()) }
 
-// merge has the non-empty queues in the order of their first records.
+// merge has the non-empty queues in the order of their first records. One whose next record is still in its ring has the time of the record
+// before, which the next one may have, too: it is the oldest.
 type merge []*queue
 
 // oldest returns the queue with the oldest first record, or nil.
@@ -140,6 +141,7 @@ func (m *merge) take() (skipped uint64) {
 	q, others := (*m)[0], (*m)[1:]
 	skipped = q.advance()
 	switch {
+	case q.first == nil && q.left > 0: // it stays the oldest
 	case q.first == nil:
 		*m = slices.Delete(*m, 0, 1)
 	case len(others) > 0 && others[0].time < q.time: // rarely: records of a CPU come together

@@ -67,19 +67,20 @@ func (s *Session) readInto(r *Record) error {
 // deliver decodes the oldest record that is not excluded, if it is older than the window.
 func (s *Session) deliver(r *Record) bool {
 	for {
-		if s.dry != nil {
-			s.fill(s.dry)
-			s.dry = nil
-		}
 		q := s.ready.oldest()
-		if q == nil || q.time > s.limit {
+		if q == nil {
 			return false
 		}
 		record := q.first
-		s.malformed += s.ready.take()
-		if q.first == nil && q.left > 0 {
-			s.dry = q // until the next call, since its record is in use
+		if record == nil { // only now, since the record before was in use
+			s.copy(q)
+			s.malformed += s.ready.take()
+			continue
 		}
+		if q.time > s.limit {
+			return false
+		}
+		s.malformed += s.ready.take()
 		if s.accept(record, r) {
 			if r.Monotonic < s.last {
 				s.late++
@@ -144,7 +145,6 @@ func (s *Session) drain() {
 			s.copy(q)
 		}
 		if q.first == nil {
-			s.malformed += q.advance()
 			s.fill(q)
 		}
 	}
@@ -166,9 +166,10 @@ func (s *Session) copy(q *queue) {
 	}
 }
 
-// fill moves records from the ring of a queue that has none, if it left some there.
+// fill makes a queue ready that has no record, if there is one.
 func (s *Session) fill(q *queue) {
-	for q.first == nil && q.left > 0 {
+	s.malformed += q.advance()
+	for q.first == nil && q.left > 0 { // the record is larger than what was copied
 		s.copy(q)
 		s.malformed += q.advance()
 	}
@@ -242,11 +243,7 @@ func (s *Session) Flush() error {
 func (s *Session) Delivered() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.ready.oldest()
-	if s.dry != nil {
-		q = s.dry // its next record may be of the time of the last one
-	}
-	if q != nil && q.time <= s.limit {
+	if q := s.ready.oldest(); q != nil && q.time <= s.limit {
 		return q.time - 1
 	}
 	return s.limit

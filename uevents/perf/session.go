@@ -46,7 +46,6 @@ type Session struct {
 	kept      int           // number of those that are kept for their losses
 	noLost    bool          // the kernel cannot count lost records by event; changes also hold attach
 	ready     merge
-	dry       *queue // without a first record, which is still in its ring; not in ready
 	limit     uint64 // records up to this time are delivered
 	offset    int64  // from CLOCK_MONOTONIC to the time since 1970
 	last      uint64 // time of the latest delivered record
@@ -209,7 +208,7 @@ func (s *Session) Close() error {
 	for _, d := range s.leaving { // their records in rings and queues remain unread
 		s.forget(d)
 	}
-	s.rings, s.ready, s.dry, s.leaving = nil, nil, nil, nil
+	s.rings, s.ready, s.leaving = nil, nil, nil
 	s.mu.Unlock()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing a perf session: %w", err)
