@@ -1,8 +1,10 @@
 package attach
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +23,13 @@ type Candidate struct {
 // Find lists the candidates: a program holds a lock of its data file as long as it has it, and the kernel lists the locks of all
 // processes that this one can see. That takes no time for processes that have none.
 func Find() ([]Candidate, error) {
-	text, err := os.ReadFile("/proc/locks")
+	f, err := os.Open("/proc/locks")
+	if err != nil {
+		return nil, fmt.Errorf("finding programs: %w", err)
+	}
+	defer f.Close()
+	// The kernel lists the locks in parts of a read each, up to a page. Locks that go between two parts make it skip others.
+	text, err := io.ReadAll(bufio.NewReaderSize(f, os.Getpagesize()))
 	if err != nil {
 		return nil, fmt.Errorf("finding programs: %w", err)
 	}
