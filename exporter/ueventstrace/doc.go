@@ -23,6 +23,7 @@
 //	myapp_span_event   an event of a span, before the span's end
 //	myapp_span_link    a link of a span, before the span's end
 //
+// [WithPerfettoSlices] adds myapp_slice, from which Perfetto draws spans by itself.
 // docs/wire-formats.md has their fields and those of the Common Schema, and says how a record above 4064 bytes, or the limit of [WithMaxPayload],
 // is truncated. [uevents.EventStats] counts such records.
 //
@@ -60,16 +61,6 @@
 //
 // Log records of package ueventslog, and of package sloghandler with the option TraceContext: oteltrace.Context, have the ids of the recorded
 // span, also where the program has put a span of its own around that.
-//
-// # Perfetto
-//
-// [WithPerfettoSlices] adds the event myapp_slice, from which Perfetto draws slices by itself. It is written when a span starts (B) and
-// when it ends (E). Its field scope_track selects the track, since goroutines move between threads: a span is on its parent's track if no
-// sibling is open there, and on one of its own otherwise.
-//
-// In Perfetto, E ends the slice that began last on its track, so a span that outlives its parent is drawn in two pieces, the second one on a track
-// of its own; of more than 64 such spans on a track, only the 64 innermost ones. A span that starts while the event is disabled has no
-// slice. Spans that never end take memory: above 65,536 open ones, Perfetto gets no end of the oldest.
 //
 // # Metrics of the processor
 //
