@@ -15,7 +15,7 @@ type DecodeMode uint8
 
 // The modes of decoding.
 const (
-	// DecodeFull recognises log records, spans and metrics: see the table in the package comment.
+	// DecodeFull recognises log records, spans and metrics: see docs/wire-formats.md.
 	DecodeFull DecodeMode = iota
 	// DecodePlain gives fields no meaning. Every event is of [KindOther] and has all fields of its record under their own
 	// names and in their order, and texts are as in the record, escapes and JSON included. EventName, Severity and Header of

@@ -1,7 +1,7 @@
 package reader
 
-// Kind is the kind of an [Event]. The fields of the record determine it, never the name of the tracepoint: see the
-// table in the package comment.
+// Kind is the kind of an [Event]. The fields of the record determine it, never the name of the tracepoint: see
+// docs/wire-formats.md.
 type Kind uint8
 
 // The kinds of events.

@@ -23,8 +23,8 @@ type output struct {
 	time, level, traceID, spanID, duplicate, message, source, attributes int
 }
 
-// The fields of a typed event. Those of a declaration take the place of duplicate and message. The package comment
-// describes them.
+// The fields of a typed event. Those of a declaration take the place of duplicate and message.
+// docs/wire-formats.md describes them.
 var (
 	headFields = []payload.Field{
 		{Name: "time_unix_nano", Type: payload.U64},

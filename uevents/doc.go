@@ -1,8 +1,7 @@
-// Package uevents publishes events of a Go program as Linux user_events tracepoints, which
-// perf, ftrace, trace-cmd and the tools built on them read like the kernel's own.
+// Package uevents publishes events of a Go program as Linux user_events tracepoints, which uevents, perf, ftrace, trace-cmd and the tools built on them
+// read like the kernel's own.
 //
-// A program opens a [Provider], registers its events, and checks whether an event is
-// enabled before it makes a record:
+// A program opens a [Provider], registers its events, and checks whether an event is enabled before it makes a record:
 //
 //	p, err := uevents.Open(nil)
 //	ev, err := p.Register(decl, nil)
@@ -13,39 +12,30 @@
 //		_, err := ev.WriteRecord(rec)
 //	}
 //
-// [Event.Enabled] inlines to one load and one branch. The kernel changes the enable word that it loads
-// when a tracing tool attaches; the program is neither restarted nor configured.
-// [Event.WriteRecord] is one system call.
+// [Event.Enabled] inlines to one load and one branch. The kernel changes the enable word that it loads when a tracing tool attaches; the program is
+// neither restarted nor configured. [Event.WriteRecord] is one system call.
 //
-// All programs of a machine share one namespace of events. [Naming] is the policy for a name that is taken by an event
-// with other fields.
+// Where the kernel has no user_events or refuses them, events are in shared memory, on 64-bit Linux, macOS and BSDs: see [Options]. Then a record is a
+// copy, without a system call.
+//
+// All programs of a machine share one namespace of events. [Naming] is the policy for a name that is taken by an event with other fields.
 //
 // # Records
 //
-// A record given to [Event.WriteRecord] is [IndexSize] reserved bytes and the payload: the fields in the order of the
-// declaration, without padding, in the byte order of the machine. This package handles bytes, not values.
-// Package encode/typed makes payloads from structs, or field by field as in the example of WriteRecord; package
-// encode/eventheader makes self-describing ones. Packages structevent, sloghandler and the exporters do all of it.
+// A record given to [Event.WriteRecord] is [IndexSize] reserved bytes and the payload: the fields in the order of the declaration, without padding, in
+// the byte order of the machine. This package handles bytes, not values. Package encode/typed makes payloads from structs, or field by field
+// as in the example of WriteRecord; package encode/eventheader makes self-describing ones. Packages structevent, sloghandler and the
+// exporters do all of it.
 //
-// A field __data_loc char[], the text that every tracing tool reads, is a 32-bit location word between the other
-// fields, size<<16 | offset. The text stands behind the last field and ends in a NUL, which size counts. The offset counts in bytes
-// from [tracepoint.CommonSize] bytes before the payload. An empty text is a word of size 1 with the offset of a zero byte, and
-// not the word 0: for that one the kernel looks for the NUL before the payload, and refuses the record with EFAULT unless
-// a zero byte happens to be there.
-//
-// # Kernels
-//
-// The interface has had three generations, and all are supported: a status byte (Linux 5.18
-// to 6.0), a status bit (6.1 to 6.3) and an enable address (6.4 and later). Which one a
-// kernel has is found by asking it, never by its version number. From 6.4 on, write
-// permission on one file, user_events_data, is all that a program needs. Older kernels also
-// need read permission on user_events_status. [Probe] reports kernel support and permissions.
+// A field __data_loc char[], the text that every tracing tool reads, is a 32-bit location word between the other fields, size<<16 | offset. The
+// text stands behind the last field and ends in a NUL, which size counts. The offset counts in bytes from [tracepoint.CommonSize] bytes before the
+// payload. An empty text is a word of size 1 with the offset of a zero byte, and not the word 0: the kernel would look for its NUL before
+// the payload, and refuse the record with EFAULT unless a zero byte happens to be there.
 //
 // # Errors
 //
-// Every constructor returns something usable: without the kernel feature, [Open] and
-// [Provider.Register] return a provider and events that are never enabled, beside an error.
-// About support there is one contract:
+// Every constructor returns something usable: where events are not supported, [Open] and [Provider.Register] return a provider and events that are
+// never enabled, beside an error. [Probe] reports kernel support and permissions. About support there is one contract:
 //
 //   - nil: user events work.
 //   - errors.Is(err, [ErrNotSupported]): they conclusively do not, here, whatever errno it also wraps.
@@ -54,10 +44,11 @@
 //
 // Errors of the kernel are [*Error] and unwrap to its errno.
 //
-// # Threads
+// # Kernels and threads
 //
-// From Linux 6.4 on the kernel ties an enable bit to the thread that registered it, and
-// forgets it when that thread exits. Go programs do not know on which thread they run, so
-// the package keeps one thread for registrations, from the first one until the program
-// ends.
+// All three generations of the kernel's interface are supported, found by asking the kernel and never by its version. Since Linux 6.4, a program needs
+// write permission on one file, user_events_data, before also read permission on user_events_status.
+//
+// Since Linux 6.4 the kernel ties an enable bit to the thread that registered it, and forgets it when that thread exits. Go programs do not
+// know on which thread they run, so the package keeps one thread for registrations, from the first one until the program ends.
 package uevents

@@ -1,58 +1,52 @@
-// Package eventheader writes and reads events in EventHeader, a self-describing
-// format for the payload of Linux user_events tracepoints: names and types of the
-// fields are in each event, next to the values. The format is defined by the header
-// file eventheader.h of github.com/microsoft/LinuxTracepoints. perf-decode,
-// one_collect and the agents that build on them read it; ftrace and perf show only
-// the eight bytes of its header.
+// Package eventheader writes and reads events in EventHeader, a self-describing format for the payload of Linux user_events tracepoints: names and
+// types of the fields are in each event, next to the values. The header file eventheader.h of github.com/microsoft/LinuxTracepoints defines the
+// format. perf-decode, one_collect and the agents that build on them read it; ftrace and perf show only the eight bytes of its header.
 //
-// # Tracepoints
+//	var e eventheader.Encoder
+//	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 0)
+//	e.String("method", "GET")
+//	e.BeginStruct("response")
+//	e.Int64("status", 200)
+//	e.EndStruct()
+//	payload, err := e.End()
+//	...
+//	ev, err := eventheader.Decode("myapp_L4K1", payload)
+//	text, err := ev.AppendJSON(nil)
 //
-// A [Name] has a provider, a level and a keyword, which is what consumers enable.
-// All events of one name share one tracepoint, so that there are few of them, and
-// [Name.Declaration] is the same for all: the fields of the header.
+// A [Name] has a provider, a level and a keyword, which consumers enable. All events of one name share one tracepoint, so that there are few of
+// them, and [Name.Declaration] is the same for all: the fields of the header.
 //
 // # Writing
 //
-// An [Encoder] appends one payload to a buffer of the caller's, field by field. It retains neither names nor values, and does
-// not allocate once the buffer is large enough and it has grown to the size of its events. It writes numbers of all
-// formats, ids, addresses, bytes, texts in UTF-8, JSON, nulls, structs, and arrays of numbers, booleans and texts: [Ints], [Uints],
-// [Floats], [Texts]. (Other producers also write UTF-16 and UTF-32, Latin-1, XML, zero-terminated strings, tags and arrays of
-// structs, which are read.)
-//
-// Texts have the form of package [github.com/userevents/userevents-go/encode/text]: what is not printable is
-// escaped, in JSON in its own notation.
+// An [Encoder] appends one payload to a buffer of the caller's, field by field. It retains neither names nor values, and does not allocate once the
+// buffer is large enough and it has grown to the size of its events. It writes numbers of all formats, ids, addresses, bytes, texts in
+// UTF-8, JSON, nulls, structs, and arrays of numbers, booleans and texts: [Ints], [Uints], [Floats], [Texts]. Texts are escaped as
+// package [github.com/userevents/userevents-go/encode/text] says, in JSON in its own notation.
 //
 // # Limits
 //
-// An event never exceeds its limit, nor what the decoders in C++, Rust and Go take:
-// 255 fields, 127 children of a struct, 8 levels of structs, 4096 items. Nothing is
-// lost without a trace:
+// An event never exceeds its limit, nor those of the decoders in C++, Rust and Go: 255 fields, 127 children of a struct, 8 levels of structs, 4096
+// items. Nothing is lost without a trace:
 //
-//   - Texts, binaries and arrays of numbers of more than 64 bytes are cut to equal shares, the longest first. A text is cut
-//     between characters or escapes and ends in "...". JSON that is cut becomes plain text.
+//   - Texts, binaries and arrays of numbers of more than 64 bytes are cut to equal shares, the longest first. A text is cut between
+//     characters or escapes and ends in "...". JSON that is cut becomes plain text.
 //   - Numbers, ids in a type of their own and texts of [Encoder.Identifier] are never cut.
-//   - Where that is not enough, fields are dropped: first those behind long names or below the eighth level, then elements
-//     of long arrays of texts, texts of more than 64 bytes, and, but for the last eight of each, other texts and numbers; at
-//     last these, and the fields before [Encoder.Protect]. So short texts and numbers at the beginning and at the end
-//     survive.
-//   - If anything was cut or dropped, [TruncatedField] is the last field and says
-//     how often. A field that is dropped counts once, whatever is in it.
-//   - Fields that exceed the number which a struct or an event may have
-//     are in [OverflowField], a struct in the place of the last one. A struct below the eighth level is JSON in a
-//     text of its own name.
-//   - Structs that follow thousands of array elements may be dropped, since an encoder
-//     keeps 128 items for each that is open.
+//   - Where that is not enough, fields are dropped: first those behind long names or below the eighth level, then elements of long arrays of
+//     texts, texts of more than 64 bytes, and, but for the last eight of each, other texts and numbers; at last these, and the fields
+//     before [Encoder.Protect]. So short texts and numbers at the beginning and at the end survive.
+//   - If anything was cut or dropped, [TruncatedField] is the last field and says how often. A field that is dropped counts once, whatever is in it.
+//   - Fields that exceed the number which a struct or an event may have are in [OverflowField], a struct in the place of the last one. A
+//     struct below the eighth level is JSON in a text of its own name.
+//   - Structs that follow thousands of array elements may be dropped, since an encoder keeps 128 items for each that is open.
 //   - A limit below [Header.MinLimit] may be too small for any event.
 //   - Only an event's name that is longer than 255 bytes is cut at once.
 //
 // # Reading
 //
-// [Decode] reads the header. A [Cursor] reads the fields one after the other without
-// allocating, [Event.Tree] returns them all, [Event.AppendJSON] formats them. All of
-// them accept any bytes: the work for an event is bounded, whatever its counts claim,
-// and nothing outside of the payload is read. They take both byte orders, and events that
-// other producers write but this package does not, such as those with attributes in
-// their names.
+// [Decode] reads the header. A [Cursor] reads the fields one after the other without allocating, [Event.Tree] returns them all,
+// [Event.AppendJSON] formats them. All of them accept any bytes: the work for an event is bounded, whatever its counts claim, and nothing outside of
+// the payload is read. They take both byte orders, and events that other producers write but this package does not: UTF-16, UTF-32, Latin-1,
+// XML, zero-terminated strings, tags, arrays of structs, attributes in names.
 //
 //	format             Value.Any                    JSON
 //	unsigned           uint64                       1
@@ -69,11 +63,9 @@
 //	texts              string                       "text"
 //	null               nil                          null
 //
-// The default of values up to 64 bits is unsigned, that of 128 bits and binaries is
-// hexbytes, that of strings is UTF. A format that does not fit the size of a value is
-// as if it were the default. A text that is not valid UTF-8 is read as Latin-1 where
-// it is not. In JSON, characters that end a line, control a terminal or change the
-// direction of text are escaped.
+// Without a format that fits its size, a value of up to 64 bits is unsigned, one of 128 bits and a binary hexbytes, and a string UTF. A text that is
+// not valid UTF-8 is read as Latin-1 where it is not. In JSON, characters that end a line, control a terminal or change the direction of
+// text are escaped.
 //
 // # Concurrency
 //

@@ -71,7 +71,7 @@ func (r Record) String() string { return string(r.AppendTo(nil)) }
 //	myapp_http_request: method=GET route=/users status=200 latency_ns=1500
 //
 // This is what perf script and trace-cmd report print, which follow the event's
-// print format, and with the exceptions in the table of the package comment. The
+// print format, and with the exceptions in the package comment. The
 // text is always valid UTF-8 without control characters.
 func (r Record) AppendTo(dst []byte) []byte {
 	dst = text.AppendPrintable(dst, r.Event())

@@ -12,7 +12,8 @@ import (
 )
 
 // WithoutProcessContext stops [Setup] from publishing the resource as OpenTelemetry's process context. Use it if another library of the
-// program publishes one.
+// program publishes one: Setup cannot replace that. OpenTelemetry's error handler gets the error if it cannot publish, also because the resource has more
+// than 64 KiB, or a filter of system calls refuses memfd_create or madvise.
 func WithoutProcessContext() Option {
 	return func(c *config) { c.noProcessContext = true }
 }

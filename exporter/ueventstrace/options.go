@@ -59,7 +59,7 @@ func WithCommonSchema4() Option {
 	return option{processorOption{func(c *config) { c.CommonSchema4 = true }}}
 }
 
-// WithMaxPayload limits the size of a record, in bytes; larger ones are truncated, see the package comment. 0, the
+// WithMaxPayload limits the size of a record, in bytes; larger ones are truncated: see docs/wire-formats.md. 0, the
 // default, means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
 // applies. A limit that is negative, or that has no room for ids, numbers and a few characters of each text, is an error
 // of the constructor.
@@ -75,7 +75,12 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 }
 
 // WithPerfettoSlices adds the event NAME_slice, from which Perfetto draws a span as a slice
-// beside the scheduler's events without being told how. The package comment says more.
+// beside the scheduler's events without being told how. It is written when a span starts (B) and when it ends (E).
+//
+// The field scope_track selects the track, since goroutines move between threads: a span is on its parent's track if no sibling is open there, and
+// on one of its own otherwise. In Perfetto, E ends the slice that began last on its track, so a span that outlives its parent is drawn in two
+// pieces, the second one on a track of its own. A span that starts while the event is disabled has no slice.
+//
 // While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [WithCommonSchema4]
 // it is an error of the constructor.
 //

@@ -1,6 +1,7 @@
 package doctest
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,10 +55,13 @@ func TestEventNames(t *testing.T) {
 	assert.Equal(t, registered, named)
 }
 
-// TestFields: docs/wire-formats.md has each field of the events of data points, log records and spans, with its type.
+// TestFields: docs/wire-formats.md has each field of the events of data points, log records and spans, with its type: in the section of these events, or
+// among the common fields.
 func TestFields(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "wire-formats.md"))
 	require.NoError(t, err)
+	common := documentedFields(t, string(text), "Common fields")
+	unused := maps.Clone(common)
 	for title, register := range map[string]func(*uevents.Provider) error{
 		"Data points": func(p *uevents.Provider) error {
 			_, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
@@ -69,19 +73,14 @@ func TestFields(t *testing.T) {
 		},
 		"Log records": func(p *uevents.Provider) error {
 			_, err := ueventslog.NewExporter("myapp", ueventslog.WithEventProvider(p))
+			if err != nil {
+				return err
+			}
+			_, err = sloghandler.New("myapp", &sloghandler.Options{Provider: p})
 			return err
 		},
 	} {
-		_, section, found := strings.Cut(string(text), "\n## "+title+"\n")
-		require.True(t, found)
-		section, _, _ = strings.Cut(section, "\n## ")
-		documented := map[string]string{}
-		for _, row := range regexp.MustCompile("(?m)^\\|(?: [^|`]* \\|)? (`[^|]*) \\| (\\w+) \\|").FindAllStringSubmatch(section, -1) {
-			for _, name := range regexp.MustCompile(`\w+`).FindAllString(row[1], -1) {
-				documented[name] = row[2]
-			}
-		}
-
+		documented := documentedFields(t, string(text), title)
 		kernel := ueventstest.New(t, nil)
 		p := kernel.Provider()
 		require.NoError(t, register(p))
@@ -92,9 +91,29 @@ func TestFields(t *testing.T) {
 				if f.Type == tracepoint.Dynamic(tracepoint.Char) {
 					fields[f.Name] = "text"
 				}
+				if _, own := documented[f.Name]; !own && common[f.Name] != "" {
+					documented[f.Name] = common[f.Name]
+					delete(unused, f.Name)
+				}
 			}
 		}
 		require.NoError(t, p.Close())
 		assert.Equal(t, fields, documented, title)
 	}
+	assert.Empty(t, unused, "common fields that no event has")
+}
+
+// documentedFields returns the types of the fields that the lists of a section name, in lines of names, type and content.
+func documentedFields(t *testing.T, text, title string) map[string]string {
+	_, section, found := strings.Cut(text, "\n## "+title+"\n")
+	require.True(t, found, title)
+	section, _, _ = strings.Cut(section, "\n## ")
+	fields := map[string]string{}
+	for _, line := range regexp.MustCompile(`(?m)^    (\w+(?:, \w+)*)  +(text|char|[us](?:8|16|32|64))(?:  .*)?$`).FindAllStringSubmatch(section, -1) {
+		for _, name := range strings.Split(line[1], ", ") {
+			fields[name] = line[2]
+		}
+	}
+	require.NotEmpty(t, fields, title)
+	return fields
 }

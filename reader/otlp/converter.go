@@ -17,8 +17,16 @@ import (
 type Options struct {
 	// DropSpanStarts drops the starts of spans, which otherwise become log records.
 	DropSpanStarts bool
-	// Raw makes each event a log record with flat attributes and without interpretation: see the package comment. Events
-	// must be plain ([reader.DecodePlain]).
+	// Raw makes each event a log record with flat attributes and without interpretation, as the receiver user_events of OpenTelemetry Arrow
+	// makes it, so that the same processors apply. Events must be plain ([reader.DecodePlain]). The event name is SYSTEM:NAME of the
+	// tracepoint, and both times are those at which the kernel recorded the event. Attributes are the fields (members of structs have names
+	// with dots, such as PartC.http.route), linux.user_events.process.pid, linux.user_events.thread.id and, if the record does not fit the
+	// format of its event, linux.user_events.payload_base64. Severity, body, ids and the instrumentation scope stay empty.
+	//
+	// Differences to that receiver: the resource has the attributes of the process, unless the options omit them; all encodings and arrays
+	// have values, an array being one attribute; times, UUIDs and addresses are texts; __data_loc fields are texts and u8 arrays bytes instead
+	// of base64; integers above the range of int64 are decimal texts; the names of fields that share one are numbered; a record that is
+	// damaged in its middle has no attributes but its payload.
 	Raw bool
 	// OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID and OmitCgroup omit the resource attributes process.pid,
 	// process.executable.name, container.id, k8s.pod.uid and process.linux.cgroup. Those that programs send stay as they are then.

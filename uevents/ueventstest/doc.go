@@ -37,29 +37,21 @@
 // # Rules
 //
 // The rules are those of kernel/trace/trace_events_user.c in Linux 6.12 for
-// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: which errno
-// answers which mistake, what holds an event and when it disappears, what a write checks
-// and in which order, and which records a tool loses without an error.
+// [uevents.ABIEnableAddress], and in Linux 6.1 for the two status generations: errors, the
+// lifetime of events, the checks of a write and their order, and the records that a tool loses without an error.
 //
 // # Differences from a real kernel
 //
-//   - An event that is no longer held disappears at once, and an unregistered bit holds nothing.
-//     The kernel takes a moment for both, in which the event can still be listed and
-//     registered again, and deleting it fails with EBUSY.
+//   - An event that is no longer held disappears at once. The kernel takes a moment, in which the event can still be listed and registered
+//     again, and deleting it fails with EBUSY.
 //   - It accepts and compares declarations as package tracepoint does, which is stricter than the kernel.
 //   - It knows no flags of registrations, as Linux 6.4 to 6.6: no event is persistent or has several formats.
-//   - There is one process, and it has no threads: a bit may be registered and unregistered
-//     on any goroutine. Fork and exec have no counterpart.
+//   - There is one process without threads: a bit may be registered and unregistered on any goroutine. Fork and exec have no counterpart.
 //   - Memory is always writable. Only a registration without a word fails, with ENOMEM.
-//   - A tool has one buffer for all processors, traces all processes, and has no filters
-//     or triggers. Its size counts payloads and 24 bytes for each record.
-//   - Records have no padding and no common fields.
-//   - Listings are in the order of registration, not in that of a hash table, and format
-//     files count event ids from 1 and have no print format.
+//   - A tool has one buffer for all processors, and no filters or triggers. Its size counts payloads and 24 bytes for each record; records
+//     have no padding and no common fields.
+//   - Listings are in the order of registration; format files count event ids from 1 and have no print format, and no length of arrays.
 //   - The status page has 4,096 bytes on machines with larger pages, too.
-//   - A text field that ends before the payload (a __data_loc whose offset is that of a
-//     common field) is refused with EFAULT. The kernel looks at bytes there that it does
-//     not define.
-//   - The kernel prints arrays in format files with a length that it never sets: nothing, or
-//     what its memory held. This one prints nothing.
+//   - A text field that ends before the payload (a __data_loc whose offset is that of a common field) is refused with EFAULT. The kernel looks at
+//     bytes there that it does not define.
 package ueventstest

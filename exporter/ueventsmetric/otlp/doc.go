@@ -1,38 +1,35 @@
-// Package otlp writes the metrics of OpenTelemetry as the Linux user_events tracepoint otlp_metrics. OpenTelemetry's exporters for
-// Rust and other languages write the same event, so that one collector reads the metrics of all programs on the machine. A tool
-// that attaches to the event gets the points of all of them.
+// Package otlp writes the metrics of OpenTelemetry as OTLP requests to the Linux user_events tracepoint otlp_metrics, which OpenTelemetry's exporters for
+// Rust and other languages write, too: one collector reads the metrics of all programs of a machine.
 //
 //	exporter, err := otlp.NewExporter()
+//	if err != nil {
+//		log.Print(err) // why there are no events; the exporter works
+//	}
 //	reader := sdkmetric.NewPeriodicReader(exporter)
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
-// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and the kernel
-// can filter. Package otlp is a module of its own since its tests need OpenTelemetry's exporters: programs link none of them.
+// Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and the kernel can
+// filter. Package otlp is a module of its own since its tests need OpenTelemetry's exporters: programs link none of them.
 //
-// # The event
+// A name belongs to one event. OpenTelemetry's exporter for C++ registers it without fields: if such a program was first, [NewExporter]
+// returns an error that wraps uevents.ErrConflict.
 //
-//	u32 protocol             0: protobuf
-//	char[8] version          v0.19.00, whatever the version of OTLP
-//	__rel_loc u8[] buffer    an opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest
+// # Requests
 //
-// The buffer follows the fixed fields directly. It holds what OpenTelemetry's exporter for OTLP over HTTP sends of the same data,
-// with these differences:
+// An event holds as many points as fit, each request with the resource, scopes and metrics of its points. It is what OpenTelemetry's exporter for OTLP over
+// HTTP sends of the same data, with these differences:
 //
 //   - Metrics and scopes without data points are omitted.
-//   - A text that is not UTF-8 does not fail the export. As the value of an attribute it becomes bytes_value; elsewhere,
-//     bytes that are not UTF-8 become U+FFFD.
+//   - A text that is not UTF-8 does not fail the export. As the value of an attribute it becomes bytes_value; elsewhere, bytes that are not
+//     UTF-8 become U+FFFD.
 //   - An exemplar's id is omitted unless it has 16 or 8 bytes.
-//   - A time after April 2262, whose nanoseconds OpenTelemetry's exporter miscalculates, is right until July 2554 and
-//     18446744073709551615, the largest number, later. As there, a time before 1970 is omitted: OTLP reads it as unknown.
-//
-// An event holds as many points as fit, each request with the resource, scopes and metrics of its points. A name belongs to one
-// event. OpenTelemetry's exporter for C++ registers it without fields: if such a program was first, [NewExporter] returns an error
-// that wraps uevents.ErrConflict.
+//   - A time after April 2262, whose nanoseconds OpenTelemetry's exporter miscalculates, is right until July 2554 and 18446744073709551615,
+//     the largest number, later. As there, a time before 1970 is omitted: OTLP reads it as unknown.
 //
 // # Limits
 //
-// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. Of a point that does not fit
-// an event alone, parts are dropped until it fits, in this order:
+// A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. Of a point that does not fit an event
+// alone, parts are dropped until it fits, in this order:
 //
 //  1. its exemplars,
 //  2. the description of its metric,
@@ -40,19 +37,11 @@
 //  4. buckets or quantiles; then it has all attributes again,
 //  5. attributes, the largest first, as many as necessary.
 //
-// Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of attributes that a
-// point lost. A resource gets at most half of an event and a scope a quarter; their largest attributes are dropped, which OTLP
-// counts in a field. A metric's name, or a text in the scope, that leaves no room for a point is an error. [Exporter.Stats] counts
-// all of that, but for attributes of resources and scopes.
+// Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of attributes that a point
+// lost. A resource gets at most half of an event and a scope a quarter; their largest attributes are dropped, which OTLP counts in a field. A
+// metric's name, or a text in the scope, that leaves no room for a point is an error. [Exporter.Stats] counts all of that, but for
+// attributes of resources and scopes.
 //
-// # Metrics of the exporter
-//
-// The counts of Stats are the metric otel.sdk.exporter.metric_data_point.exported, too, if the environment has
-// OTEL_GO_X_OBSERVABILITY=true: see package ueventsmetric. Points that fit no record are rejected.
-//
-// # Overhead
-//
-// While no tracing tool is attached, Export returns after one check, for any number of points. With a tool attached, Export takes
-// one system call for each event, and allocates only for attributes that are lists or maps, and for points that are cut.
-// docs/benchmarks.md has figures.
+// Metrics of the exporter and overhead are those of package ueventsmetric, but for one system call for each event and allocations for points
+// that are cut. Points that fit no record count as rejected.
 package otlp

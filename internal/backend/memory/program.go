@@ -5,6 +5,22 @@
 // no goroutine for it. Package layout says what is where.
 //
 // Systems that have no such memory get files of the user in a directory, and so do programs that ask for one.
+//
+// docs/wire-formats.md describes the memory and the tool's side. This is the program's side, with the names used there.
+//
+// To register an event, a program writes declaration, entry, count; clears the enable bit; writes the gate; then it sets the wish for the
+// patterns of the claimed sessions, and the enable bit if any wish is set. It writes a record to each session of the wish.
+//
+// It opens a session when the generation differs from that of the session opened last and that one has no writers: done, to which each writer
+// adds the bytes of its record after the mark, equals position, and no call is about to count a loss. First come an empty bank, other than
+// that of the session before, and noticed; then a new random key, new positions greater than all before, start and the tails; opened is last.
+//
+// After every 16th record of an event that finds no room, and each that finds a session that cannot be opened, but at most once a second, the
+// program tries to lock byte i. If it can, or if the expiry has passed, the tool has ended: the program clears its bits, then unlocks. Until
+// its rings are full, the events of a killed tool stay enabled. Where the program holds no lock, after an expiry or beyond a limit, another
+// tool may have got the session meanwhile: if the generation has changed, it sets a bit again that it has cleared. So a tool can get records
+// of events that it has not asked for. If an enable bit is set and the wish is 0, the program clears the bit, looks at the wish again, and
+// sets the bit if the wish is set. One thread at a time does this.
 package memory
 
 import (

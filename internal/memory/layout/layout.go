@@ -1,5 +1,5 @@
 // Package layout is the shared memory in which a program offers its events to tracing tools, version 1: the places and types of
-// everything in it. docs/wire-formats.md describes it for programs and tools in other languages.
+// everything in it. docs/wire-formats.md describes it for tools in other languages.
 //
 // There are two files. The program writes Data, which tools can only read; tools and the program write Control. Neither side can
 // rely on values that the other one wrote.
