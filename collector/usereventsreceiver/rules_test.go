@@ -108,7 +108,7 @@ func TestRulesFile(t *testing.T) {
 
 	// A file cannot become too large, and can be unreadable.
 	write("rules: []\n#" + strings.Repeat(" ", maxRulesSize))
-	assert.ErrorContains(t, look(false, 0), "at most")
+	assert.ErrorContains(t, look(false, 0), "more than")
 	require.NoError(t, os.Remove(r.path))
 	require.NoError(t, os.Mkdir(r.path, 0o700))
 	assert.Error(t, look(false, 0))
