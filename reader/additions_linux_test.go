@@ -212,6 +212,18 @@ func TestMemoryAdditionsMaxEvents(t *testing.T) {
 	}
 }
 
+// TestMemoryAdditionsKinds: an event that additions alone select is none of Options that is never attached.
+func TestMemoryAdditionsKinds(t *testing.T) {
+	testscale.HostOnly(t)
+	r, _ := openMemory(t, reader.Options{Events: []string{"none"}, Kinds: []reader.Kind{reader.KindMetric}, Poll: time.Millisecond})
+	h := memoryProgram(t, "mem_kinds")
+	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_kinds"}}}))
+	looks := 0
+	poll(t, r, func() bool { looks++; return looks > 10 })
+	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+	assert.Zero(t, r.State().Never)
+}
+
 // TestKernelAdditionsShare: records that the kernel drops for Options, and that additions have, are a part of the share, too.
 func TestKernelAdditionsShare(t *testing.T) {
 	fs := kerneltest.Require(t)

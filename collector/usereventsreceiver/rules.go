@@ -125,7 +125,10 @@ func (r *rules) look(now time.Time) (changed bool, err error) {
 		}
 		r.text = text
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(r rule) bool { return !r.Until.After(now) })
+	list = slices.DeleteFunc(slices.Clone(list), func(r rule) bool {
+		left := r.Until.Sub(now)
+		return left <= 0 || left > maxRuleTime // the clock was set back
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed = len(list) != len(r.list) || isNew && err == nil && len(list) > 0

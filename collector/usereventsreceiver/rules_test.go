@@ -106,6 +106,15 @@ func TestRulesFile(t *testing.T) {
 	require.NoError(t, os.Remove(r.path))
 	require.NoError(t, look(true, 0))
 
+	// The clock is set back.
+	write(goodRules)
+	require.NoError(t, look(true, 1))
+	now = now.Add(-time.Hour)
+	require.NoError(t, look(true, 0))
+	now = now.Add(time.Hour)
+	require.NoError(t, os.Remove(r.path))
+	require.NoError(t, look(false, 0))
+
 	// A file cannot become too large, and can be unreadable.
 	write("rules: []\n#" + strings.Repeat(" ", maxRulesSize))
 	assert.ErrorContains(t, look(false, 0), "more than")

@@ -201,10 +201,10 @@ func (s *Session) reselect() {
 		}
 		src.off = true
 		src.limited.end(Now())
-		s.wanted = slices.DeleteFunc(s.wanted, func(id uint32) bool { return id == src.ID })
 		s.p.control.Wishes[src.ID].And(^uint32(1 << s.i))
 		changed = append(changed, src.ID)
 	}
+	s.wanted = slices.DeleteFunc(s.wanted, func(id uint32) bool { return s.sources[id].off })
 	list, _ := s.p.Events(0)
 	for _, e := range list {
 		if src := s.source(e.ID); e.ID < s.seen && (src == nil || src.off) && s.o.wants(e) {
