@@ -46,7 +46,8 @@ const (
 // more; the records that were written before that are read. Options.Kinds, Processes, Cgroup and the limits hold for additions, too. A
 // declared record and its copy in the event of its level count as two records, where additions select the copy.
 //
-// The kernel evaluates no conditions of additions. Stats and notices have one entry for an event of Options and one for its additions.
+// The kernel evaluates no conditions of additions. Stats and notices have one entry for an event of Options and one for its additions. While
+// these select records of an event for which the kernel evaluates Options.Where, the records that it selects count twice for Options.Share.
 //
 // An error leaves the additions as they were. It wraps EINVAL if a pattern is wrong or not one of user events, or the Reader has
 // Options.NoFollow or does not read with ReadStream; and [os.ErrClosed] after Close. It may be called concurrently.
@@ -67,14 +68,18 @@ func (r *Reader) Add(list []Addition) error {
 	}
 	r.adds.Lock()
 	defer r.adds.Unlock()
+	if !r.follows && len(additions) > 0 {
+		if err := r.session.Follow(r.matchAdded, r.reportAdded); err != nil { // finds nothing: there is no addition yet
+			return fmt.Errorf("reader: %w", err)
+		}
+		r.follows = true
+	}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return fmt.Errorf("reader: %w", os.ErrClosed)
 	}
 	r.additions = additions
-	follows := r.follows
-	r.follows = follows || len(additions) > 0
 	sources := map[*perf.Source]*source{}
 	for src, s := range r.sources {
 		if s.task == nil && s.role != optionsToo && !s.gone {
@@ -86,12 +91,6 @@ func (r *Reader) Add(list []Addition) error {
 		r.updateAdded(src, s)
 	}
 	r.session.askAgain()
-	if follows || len(additions) == 0 {
-		return nil
-	}
-	if err := r.session.Follow(r.matchAdded, r.reportAdded); err != nil {
-		return fmt.Errorf("reader: %w", err)
-	}
 	return nil
 }
 

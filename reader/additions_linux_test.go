@@ -194,3 +194,72 @@ func TestKernelAdditionsFiltered(t *testing.T) {
 		assert.Equal(t, 1, a.got["WARN2/"+strconv.Itoa(n+1)], n+1)
 	}
 }
+
+// TestMemoryAdditionsMaxEvents: additions that replace others find the room of these.
+func TestMemoryAdditionsMaxEvents(t *testing.T) {
+	testscale.HostOnly(t)
+	r, notices := openMemory(t, reader.Options{Events: []string{"none"}, MaxEvents: 1, Poll: time.Millisecond})
+	p := provider(t)
+	first, second := register(t, p, "mem_swap_a"), register(t, p, "mem_swap_b")
+	for range 3 {
+		require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_swap_b"}}}))
+		poll(t, r, func() bool { return second.Enabled() && !first.Enabled() })
+		require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_swap_a"}}}))
+		poll(t, r, func() bool { return first.Enabled() && !second.Enabled() })
+	}
+	for _, n := range notices() {
+		assert.NotEqual(t, reader.NoticeFailed, n.Kind, "%v", n)
+	}
+}
+
+// TestMemoryAdditionsKinds: an event that additions alone select is none of Options that is never attached.
+func TestMemoryAdditionsKinds(t *testing.T) {
+	testscale.HostOnly(t)
+	r, _ := openMemory(t, reader.Options{Events: []string{"none"}, Kinds: []reader.Kind{reader.KindMetric}, Poll: time.Millisecond})
+	h := memoryProgram(t, "mem_kinds")
+	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_kinds"}}}))
+	looks := 0
+	poll(t, r, func() bool { looks++; return looks > 10 })
+	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
+	assert.Zero(t, r.State().Never)
+}
+
+// TestKernelAdditionsShare: records that the kernel drops for Options, and that additions have, are a part of the share, too.
+func TestKernelAdditionsShare(t *testing.T) {
+	fs := kerneltest.Require(t)
+	h, err := sloghandler.New("addshare", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, h.Close()) })
+	where, err := reader.ParseCondition("level >= warn2")
+	require.NoError(t, err)
+	r, err := reader.Open(fs, &reader.Options{
+		Events: []string{"addshare_warn"}, Where: where, Share: reader.Share{Records: 100},
+		Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"addshare_warn"}}}))
+	var ev reader.Event
+	read := func() (n int) {
+		r.SetDeadline(time.Now().Add(time.Millisecond))
+		for {
+			err := r.Next(&ev)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return n
+			}
+			require.NoError(t, err)
+			n++
+		}
+	}
+	l := slog.New(h)
+	testscale.Eventually(t, func() bool { l.Warn("x"); return read() > 0 }, "additions have no record")
+	testscale.Eventually(t, func() bool {
+		for range 200 {
+			l.Warn("flood")
+		}
+		read()
+		st, err := r.Stats()
+		require.NoError(t, err)
+		return st.Total.LimitedTimes > 0
+	}, "the additions' event is not limited")
+}

@@ -27,6 +27,7 @@ type source struct {
 	gone    bool                  // detached; guarded by Reader.mu
 	limited limitState            // guarded by Reader.mu
 	role    role                  // of the kernel's events
+	counted bool                  // Options.Share counts the records of another source, which has all that this one has
 	added   atomic.Pointer[added] // what additions select; nil if none has selected anything
 
 	// Used by Next only:
@@ -348,6 +349,7 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	switch {
 	case isAdded:
 		s.role, s.where = a.role, r.o.Where
+		s.counted = a.role == elsewhere && r.planFor(d).Kernel == ""
 		s.added.Store(a)
 	case r.o.Where != nil && len(r.planFor(d).Reader) > 0:
 		s.where = r.o.Where

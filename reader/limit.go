@@ -78,7 +78,7 @@ func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
 	if s.event != nil && !isUserEvents(s.event.System()) {
 		return
 	}
-	if s.role != elsewhere { // else the other source counts the record
+	if !s.counted {
 		if writer.used.add(rec) {
 			writer.events = 0
 		}

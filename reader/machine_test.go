@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,25 +35,26 @@ type machine struct {
 
 	mu sync.Mutex
 	// Guarded by mu:
-	sources     []*fakeSource
-	queue       []perf.Record
-	chain       [1]uint64 // Callchain of the last record: its number
-	pid         int32     // of the current program
-	follow      func()
-	followed    map[string]bool // events that follow knows
-	deadline    time.Time
-	stopped     bool
-	closed      bool
-	stats       perf.Stats // counts without a source
-	lost        map[string]uint64
-	known       uint64 // of lost, at the last Overran
-	counted     int    // calls of Stats
-	refuse      error
-	refusePause error         // of pausing
-	refuseNames string        // substring of names to refuse
-	seen        time.Duration // gap of all sources
-	early       bool          // the session has a record of an event before it reports it
-	until       uint64        // time of the records that were read
+	sources        []*fakeSource
+	queue          []perf.Record
+	chain          [1]uint64 // Callchain of the last record: its number
+	pid            int32     // of the current program
+	follow         func()
+	followed       []map[string]*perf.Source // for each follower, the events that it knows; nil for those that it has not attached
+	refuseToFollow error
+	deadline       time.Time
+	stopped        bool
+	closed         bool
+	stats          perf.Stats // counts without a source
+	lost           map[string]uint64
+	known          uint64 // of lost, at the last Overran
+	counted        int    // calls of Stats
+	refuse         error
+	refusePause    error         // of pausing
+	refuseNames    string        // substring of names to refuse
+	seen           time.Duration // gap of all sources
+	early          bool          // the session has a record of an event before it reports it
+	until          uint64        // time of the records that were read
 }
 
 type fakeSource struct {
@@ -222,17 +224,20 @@ func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, erro
 }
 
 func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
-	m.followed = map[string]bool{}
+	if m.refuseToFollow != nil {
+		return m.refuseToFollow
+	}
+	i, others := len(m.followed), m.follow
+	m.followed = append(m.followed, map[string]*perf.Source{})
 	dir := tracefs.At(m.tracefs)
-	m.follow = func() {
-		now := map[string]bool{}
+	follow := func() {
+		now := map[string]*perf.Source{}
 		for _, e := range m.kernel.Events() {
 			name := tracepoint.System + ":" + e.Name
 			m.mu.Lock()
-			known := m.followed[name]
+			src, known := m.followed[i][name]
 			m.mu.Unlock()
-			now[name] = true
-			if known {
+			if now[name] = src; known {
 				continue
 			}
 			event := dir.Event(name)
@@ -240,17 +245,24 @@ func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report 
 				delete(now, name)
 			} else if o != nil {
 				src, err := m.Attach(name, o)
+				now[name] = src
 				report(event, src, err)
 			}
 		}
 		m.mu.Lock()
-		m.followed = now
+		m.followed[i] = now
 		m.mu.Unlock()
+	}
+	m.follow = func() {
+		if others != nil {
+			others()
+		}
+		follow()
 	}
 	if m.early {
 		return nil
 	}
-	m.follow()
+	follow()
 	return nil
 }
 
@@ -362,7 +374,9 @@ func (m *machine) detach(src *perf.Source) error {
 		return errno.EBADF
 	}
 	m.sources[i].tool.Detach()
-	delete(m.followed, m.sources[i].event.String())
+	for _, known := range m.followed {
+		maps.DeleteFunc(known, func(_ string, s *perf.Source) bool { return s == src })
+	}
 	m.sources = slices.Delete(m.sources, i, i+1)
 	return nil
 }
@@ -408,9 +422,24 @@ func (m *machine) source(src *perf.Source) *fakeSource {
 }
 
 func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
-func (m *machine) tag(*perf.Source) any           { return nil }
-func (m *machine) askAgain()                      {}
 func (m *machine) delivered() uint64              { return m.until }
+
+func (m *machine) tag(src *perf.Source) any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.source(src); s != nil {
+		return s.o.Tag
+	}
+	return nil
+}
+
+func (m *machine) askAgain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range m.followed {
+		maps.DeleteFunc(known, func(_ string, src *perf.Source) bool { return src == nil })
+	}
+}
 
 func (m *machine) describe(src *perf.Source) *tracefs.Event {
 	m.mu.Lock()

@@ -77,7 +77,9 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 	var err error
 	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && !m.r.o.wantsKind(k.decoder) {
 		k.decoder = nil
-		m.r.noteNever(k.name)
+		if selected {
+			m.r.noteNever(k.name)
+		}
 	} else if err == nil {
 		k.choose(m.r, selected, list)
 	}

@@ -32,7 +32,8 @@ type Reader struct {
 	noTexts        bool // the kernel's filters compare numbers only
 	limits         bool // Options.Limit or Share is set
 
-	adds sync.Mutex // serialises Add; locked before mu
+	adds    sync.Mutex // serialises Add; locked before mu
+	follows bool       // the session follows the events of additions; guarded by adds
 
 	mu sync.Mutex
 	// Guarded by mu:
@@ -41,7 +42,6 @@ type Reader struct {
 	// attachedAdded are the names of events that are attached for additions.
 	attachedAdded map[string]bool
 	additions     []addition
-	follows       bool            // the session follows the events of additions
 	never         map[string]bool // names of events none of whose records can meet Options.Where
 	notices       []Notice        // not yet delivered by Next
 	opened        bool

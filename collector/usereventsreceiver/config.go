@@ -92,9 +92,6 @@ func validateConfig(c *Config) error {
 	if err := within("budget_mib", c.BudgetMiB, 1, 1<<20); err != nil {
 		errs = append(errs, err)
 	}
-	if err := within("budget_mib", c.BudgetMiB, 1, 1<<20); err != nil {
-		errs = append(errs, err)
-	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
 		errs = append(errs, fmt.Errorf("cgroup: %q is not the path of a directory, such as /sys/fs/cgroup/system.slice", c.Cgroup))
 	}

@@ -2,6 +2,8 @@ package usereventsreceiver
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +124,9 @@ func TestConfigInvalid(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.NotContains(t, err.Error(), `"a*"`)
+	lines := strings.Split(err.Error(), "\n")
+	slices.Sort(lines)
+	assert.Equal(t, slices.Compact(slices.Clone(lines)), lines, "an error is there twice")
 }
 
 // TestConfigWhere: a level is one of log records.

@@ -19,7 +19,11 @@ func members(err error) []error {
 			}
 			return []error{err}
 		case interface{ Unwrap() error }:
-			e = u.Unwrap()
+			inner := u.Unwrap()
+			if consumererror.IsPermanent(e) && !consumererror.IsPermanent(inner) { // one consumer's, of whatever it joins
+				return []error{err}
+			}
+			e = inner
 		default:
 			return []error{err}
 		}

@@ -45,6 +45,7 @@ func TestIsPermanent(t *testing.T) {
 	permanent := consumererror.NewPermanent(errBusy)
 	for err, want := range map[error]bool{
 		errBusy: false, permanent: true, errors.Join(permanent, permanent): true, errors.Join(permanent, errBusy): false,
+		consumererror.NewPermanent(errors.Join(errBusy, errBusy)): true, fmt.Errorf("x: %w", consumererror.NewPermanent(fmt.Errorf("%w: %w", errBusy, errBusy))): true,
 		fmt.Errorf("x: %w", errors.Join(permanent)): true, fmt.Errorf("x: %w", errors.Join(errBusy, permanent)): false,
 	} {
 		assert.Equal(t, want, isPermanent(err), err)

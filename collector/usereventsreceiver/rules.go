@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -31,7 +32,7 @@ const (
 	rulesInterval = time.Second    // between looks at the file
 	maxRuleTime   = 24 * time.Hour // that a rule lasts, at most: a mistake ends by itself
 	maxRules      = 100
-	maxRulesSize  = 1 << 20 // of the file
+	maxRulesSize  = 64 << 10 // of the file: the memory and the time that a parser needs are a multiple of that
 )
 
 // parseRules parses the content of a file of rules. It reports all errors, and returns no rules then.
@@ -124,7 +125,10 @@ func (r *rules) look(now time.Time) (changed bool, err error) {
 		}
 		r.text = text
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(r rule) bool { return !r.Until.After(now) })
+	list = slices.DeleteFunc(slices.Clone(list), func(r rule) bool {
+		left := r.Until.Sub(now)
+		return left <= 0 || left > maxRuleTime // the clock was set back
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed = len(list) != len(r.list) || isNew && err == nil && len(list) > 0
@@ -140,10 +144,19 @@ func readRules(path string) ([]byte, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case info.Size() > maxRulesSize:
-		return nil, fmt.Errorf("%s has %d bytes, and at most %d are allowed", path, info.Size(), maxRulesSize)
+	case !info.Mode().IsRegular(): // another one may let the reader wait, or have no end
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxRulesSize+1))
+	if err == nil && len(text) > maxRulesSize {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, maxRulesSize)
+	}
+	return text, err
 }
 
 // next returns the time until the next look.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -120,4 +121,23 @@ func testRules(t *testing.T, read Transport, write uevents.Transport) {
 	assert.Equal(t, written, got["WARN"], "warnings are lost")
 	assert.LessOrEqual(t, got["DEBUG"], debug)
 	assert.Positive(t, got["DEBUG"])
+}
+
+// TestRulesFileOfOtherKinds: a file that is none does not make the receiver wait, nor take its memory.
+func TestRulesFileOfOtherKinds(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	for _, path := range []string{fifo, "/dev/zero", t.TempDir()} {
+		result := make(chan error, 1)
+		go func() {
+			_, err := readRules(path)
+			result <- err
+		}()
+		testscale.Eventually(t, func() bool { return len(result) > 0 }, "%s: it waits", path)
+		assert.ErrorContains(t, <-result, "is not a regular file")
+	}
+	_, err := readRules("/proc/self/status") // which has no size
+	assert.NoError(t, err)
+	_, err = readRules("/proc/kallsyms")
+	assert.ErrorContains(t, err, "more than")
 }

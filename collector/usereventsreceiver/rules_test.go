@@ -106,9 +106,18 @@ func TestRulesFile(t *testing.T) {
 	require.NoError(t, os.Remove(r.path))
 	require.NoError(t, look(true, 0))
 
+	// The clock is set back.
+	write(goodRules)
+	require.NoError(t, look(true, 1))
+	now = now.Add(-time.Hour)
+	require.NoError(t, look(true, 0))
+	now = now.Add(time.Hour)
+	require.NoError(t, os.Remove(r.path))
+	require.NoError(t, look(false, 0))
+
 	// A file cannot become too large, and can be unreadable.
 	write("rules: []\n#" + strings.Repeat(" ", maxRulesSize))
-	assert.ErrorContains(t, look(false, 0), "at most")
+	assert.ErrorContains(t, look(false, 0), "more than")
 	require.NoError(t, os.Remove(r.path))
 	require.NoError(t, os.Mkdir(r.path, 0o700))
 	assert.Error(t, look(false, 0))

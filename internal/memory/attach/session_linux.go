@@ -192,26 +192,25 @@ func (s *Session) want(e Event, looked uint64) {
 	wish.Or(1 << s.i)
 }
 
-// reselect asks about all events again that Update has looked at.
+// reselect asks about all events again that Update has looked at: first about those that are enabled, which may make room for others.
 func (s *Session) reselect() {
-	list, _ := s.p.Events(0)
 	var changed []uint32
-	for _, e := range list {
-		src := s.source(e.ID)
-		switch enabled := src != nil && !src.off; {
-		case e.ID >= s.seen:
-			continue
-		case !enabled && s.o.wants(e):
-			s.want(e, 0)
-		case enabled && s.o.Keep != nil && !s.o.Keep(src):
-			src.off = true
-			src.limited.end(Now())
-			s.wanted = slices.DeleteFunc(s.wanted, func(id uint32) bool { return id == e.ID })
-			s.p.control.Wishes[e.ID].And(^uint32(1 << s.i))
-		default:
+	for _, src := range s.attached() {
+		if src.off || s.o.Keep == nil || s.o.Keep(src) {
 			continue
 		}
-		changed = append(changed, e.ID)
+		src.off = true
+		src.limited.end(Now())
+		s.p.control.Wishes[src.ID].And(^uint32(1 << s.i))
+		changed = append(changed, src.ID)
+	}
+	s.wanted = slices.DeleteFunc(s.wanted, func(id uint32) bool { return s.sources[id].off })
+	list, _ := s.p.Events(0)
+	for _, e := range list {
+		if src := s.source(e.ID); e.ID < s.seen && (src == nil || src.off) && s.o.wants(e) {
+			s.want(e, 0)
+			changed = append(changed, e.ID)
+		}
 	}
 	s.p.refresh(changed)
 }
