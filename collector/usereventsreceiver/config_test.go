@@ -122,6 +122,9 @@ func TestConfigInvalid(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.NotContains(t, err.Error(), `"a*"`)
+	cfg := defaultConfig()
+	cfg.Events, cfg.Exclude, cfg.Transport = []string{"user_events:a", "sched:b"}, []string{"sched:c"}, TransportMemory
+	assert.EqualError(t, confmap.Validate(cfg), `events: "sched:b" is an event of the kernel, which transport: memory does not read`)
 }
 
 // TestConfigWhere: a level is one of log records.

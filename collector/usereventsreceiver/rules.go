@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // rule selects records for a while, beside those that the configuration selects.
@@ -85,7 +83,7 @@ func (r *rule) addition() (reader.Addition, error) {
 	for key, patterns := range map[string][]string{"events": r.Events, "exclude": r.Exclude} {
 		for _, p := range patterns {
 			_, err := reader.Match(p)
-			if system, _, ok := strings.Cut(p, ":"); err == nil && ok && system != tracepoint.System && system != tracepoint.MultiSystem {
+			if err == nil && !ofUserEvents(p) {
 				err = fmt.Errorf("pattern %q is not one of user events", p)
 			}
 			if err != nil {
