@@ -25,6 +25,11 @@ type rule struct {
 	Until   time.Time `mapstructure:"until"`
 }
 
+// ruleFile is the content of the file. Errors have the name of the type.
+type ruleFile struct {
+	Rules []rule `mapstructure:"rules"`
+}
+
 const (
 	rulesInterval = time.Second    // between looks at the file
 	maxRuleTime   = 24 * time.Hour // that a rule lasts, at most: a mistake ends by itself
@@ -43,11 +48,9 @@ func parseRules(text []byte, now time.Time) ([]rule, error) {
 	}
 	conf, err := retrieved.AsConf()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the file is not a mapping with the key rules: %w", err)
 	}
-	var file struct {
-		Rules []rule `mapstructure:"rules"`
-	}
+	var file ruleFile
 	if err := conf.Unmarshal(&file); err != nil {
 		return nil, err
 	}
@@ -170,7 +173,7 @@ func (s *session) watchRules() {
 	for {
 		changed, err := s.rules.look(time.Now())
 		if err != nil && err.Error() != s.rules.last {
-			s.logger.Error("the file of rules is refused, and the rules of before stay until they end", zap.String("file", s.rules.path), zap.Error(err))
+			s.logger.Error("the file of rules is refused: the earlier rules stay until they end", zap.String("file", s.rules.path), zap.Error(err))
 			s.telemetry.ReceiverUserEventsRefusedRules.Add(s.ctx, 1, s.telemetry.with())
 		}
 		if s.rules.last = ""; err != nil {
