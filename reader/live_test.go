@@ -528,6 +528,9 @@ func TestOpenArguments(t *testing.T) {
 		{Events: all, Window: -1},
 		{Events: all, Poll: -1},
 		{Events: all, Transport: TransportMemory + 1},
+		{Events: []string{"sched:sched_switch"}, Transport: TransportMemory},
+		{Events: []string{"myapp", "sched:sched_switch"}, Transport: TransportMemory},
+		{Events: all, Cgroup: filepath.Join(t.TempDir(), "missing")},
 	} {
 		_, err := Open(dir, &o)
 		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)

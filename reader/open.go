@@ -35,7 +35,7 @@ type Options struct {
 	// too, and the Reader excludes their records.
 	Processes []int
 	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
-	// in and below it.
+	// in and below it. Open fails if it does not exist.
 	Cgroup string
 	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
 	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
@@ -261,6 +261,14 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
 		return nil, err
+	}
+	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
+		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], errno.EINVAL)
+	}
+	if r.o.Cgroup != "" { // of events in shared memory, a missing one would only select none
+		if info, err := os.Stat(r.o.Cgroup); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("the option Cgroup is %s, which is no directory: %w", r.o.Cgroup, errno.EINVAL)
+		}
 	}
 	if err := r.o.checkLimit(); err != nil {
 		return nil, err

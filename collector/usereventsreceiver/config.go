@@ -11,6 +11,7 @@ import (
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Mapping is the way in which records become OpenTelemetry data.
@@ -81,7 +82,11 @@ func validateConfig(c *Config) error {
 		patterns []string
 	}{{"events", c.Events}, {"exclude", c.Exclude}} {
 		for _, p := range list.patterns {
-			if _, err := reader.Match(p); err != nil {
+			_, err := reader.Match(p)
+			if err == nil && list.key == "events" && c.Transport == TransportMemory && !ofUserEvents(p) {
+				err = fmt.Errorf("%q is an event of the kernel, which transport: %s does not read", p, TransportMemory)
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", list.key, err))
 			}
 		}
@@ -105,6 +110,12 @@ func validateConfig(c *Config) error {
 		errs = append(errs, fmt.Errorf("tail: it needs mapping: %s, which decodes what conditions name", MappingAuto))
 	}
 	return errors.Join(errs...)
+}
+
+// ofUserEvents reports whether a pattern selects user events, rather than those of another system of the kernel.
+func ofUserEvents(pattern string) bool {
+	system, _, ok := strings.Cut(pattern, ":")
+	return !ok || system == tracepoint.System || system == tracepoint.MultiSystem
 }
 
 // Validate reports all errors.

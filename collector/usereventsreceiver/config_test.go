@@ -127,6 +127,9 @@ func TestConfigInvalid(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	slices.Sort(lines)
 	assert.Equal(t, slices.Compact(slices.Clone(lines)), lines, "an error is there twice")
+	cfg := defaultConfig()
+	cfg.Events, cfg.Exclude, cfg.Transport = []string{"user_events:a", "sched:b"}, []string{"sched:c"}, TransportMemory
+	assert.EqualError(t, confmap.Validate(cfg), `events: "sched:b" is an event of the kernel, which transport: memory does not read`)
 }
 
 // TestConfigWhere: a level is one of log records.

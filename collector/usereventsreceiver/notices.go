@@ -55,7 +55,7 @@ func (s *session) notice(n reader.Notice) {
 // maxNamed is how many events beyond the limits the log has by name. Programs make up names.
 const maxNamed = 100
 
-// logFailed says that an event is not collected.
+// logFailed says that an event, or a program with all of its events, is not collected.
 func (s *session) logFailed(n reader.Notice) {
 	if errors.Is(n.Err, reader.ErrTooManyEvents) {
 		if s.leftOut++; s.leftOut > maxNamed {
@@ -64,6 +64,10 @@ func (s *session) logFailed(n reader.Notice) {
 		if s.leftOut == maxNamed {
 			defer s.logger.Warn("further events beyond the limits are counted as failed attachments, and not named")
 		}
+	}
+	if n.Event == "" { // in shared memory
+		s.logger.Warn("a program is not collected", zap.Error(n.Err))
+		return
 	}
 	s.logger.Warn("an event is not collected", zap.String("event", n.Event), zap.Error(n.Err))
 }

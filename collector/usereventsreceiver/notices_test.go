@@ -49,3 +49,16 @@ func TestOmittedEvents(t *testing.T) {
 	assert.Equal(t, "user_events:e0", logged.All()[0].ContextMap()["event"])
 	assert.EqualValues(t, 10*maxNamed+1, counter(t, telemetry, "user_events_failed_attachments"))
 }
+
+// TestOmittedProgram: a program that is not attached has no event, and the log says that it is a program.
+func TestOmittedProgram(t *testing.T) {
+	set := metadatatest.NewSettings(componenttest.NewTelemetry())
+	core, logged := observer.New(zap.DebugLevel)
+	set.Logger = zap.New(core)
+	s, err := newSession(set, fast(), nil)
+	require.NoError(t, err)
+	s.notice(reader.Notice{Kind: reader.NoticeFailed, Err: assert.AnError})
+	require.Equal(t, 1, logged.Len())
+	assert.Equal(t, "a program is not collected", logged.All()[0].Message)
+	assert.Equal(t, map[string]any{"error": assert.AnError.Error()}, logged.All()[0].ContextMap())
+}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // rule selects records for a while, beside those that the configuration selects.
@@ -26,6 +24,11 @@ type rule struct {
 	Level   string    `mapstructure:"level"`
 	Where   string    `mapstructure:"where"`
 	Until   time.Time `mapstructure:"until"`
+}
+
+// ruleFile is the content of the file. Errors have the name of the type.
+type ruleFile struct {
+	Rules []rule `mapstructure:"rules"`
 }
 
 const (
@@ -46,11 +49,9 @@ func parseRules(text []byte, now time.Time) ([]rule, error) {
 	}
 	conf, err := retrieved.AsConf()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the file is not a mapping with the key rules: %w", err)
 	}
-	var file struct {
-		Rules []rule `mapstructure:"rules"`
-	}
+	var file ruleFile
 	if err := conf.Unmarshal(&file); err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (r *rule) addition() (reader.Addition, error) {
 	for key, patterns := range map[string][]string{"events": r.Events, "exclude": r.Exclude} {
 		for _, p := range patterns {
 			_, err := reader.Match(p)
-			if system, _, ok := strings.Cut(p, ":"); err == nil && ok && system != tracepoint.System && system != tracepoint.MultiSystem {
+			if err == nil && !ofUserEvents(p) {
 				err = fmt.Errorf("pattern %q is not one of user events", p)
 			}
 			if err != nil {
@@ -185,7 +186,7 @@ func (s *session) watchRules() {
 	for {
 		changed, err := s.rules.look(time.Now())
 		if err != nil && err.Error() != s.rules.last {
-			s.logger.Error("the file of rules is refused, and the rules of before stay until they end", zap.String("file", s.rules.path), zap.Error(err))
+			s.logger.Error("the file of rules is refused: the earlier rules stay until they end", zap.String("file", s.rules.path), zap.Error(err))
 			s.telemetry.ReceiverUserEventsRefusedRules.Add(s.ctx, 1, s.telemetry.with())
 		}
 		if s.rules.last = ""; err != nil {

@@ -91,7 +91,7 @@ func testRules(t *testing.T, read Transport, write uevents.Transport) {
 
 	rules("rules: [{events: [rcvrules]}]")
 	until("the file is not refused", func() bool { return counter(t, telemetry, "user_events_refused_rules") == 1 })
-	require.True(t, log(slog.LevelDebug), "rules of before do not stay")
+	require.True(t, log(slog.LevelDebug), "the earlier rules do not stay")
 	debug++
 
 	// Its end comes without a change of the file.

@@ -61,9 +61,9 @@ func TestParseRulesInvalid(t *testing.T) {
 		`rules: [{exclude: ["["], ` + until + "}]":                 "rule 1: exclude:",
 		`rules: [{events: ["sched:sched_switch"], ` + until + "}]": "is not one of user events",
 		"rules: [{event: [a], " + until + "}]":                     "event",
-		"rule: []":                                                 "rule",
+		"rule: []":                                                 "'usereventsreceiver.ruleFile' has invalid keys: rule",
 		"rules: [":                                                 "",
-		"everything":                                               "",
+		"everything":                                               "the file is not a mapping with the key rules",
 		many:                                                       "101 rules",
 	} {
 		list, err := parseRules([]byte(text), noon)

@@ -195,7 +195,7 @@ func (p *Programs) join(t *traced) {
 		}
 		o := p.o.Options
 		if o.RingSize = p.ringSize(); o.RingSize == 0 {
-			err = fmt.Errorf("%w: the rings of %d take %d KiB", ErrTooManyPrograms, len(p.all), p.o.RingMemory>>10)
+			err = fmt.Errorf("%w: the rings of %d take what there is for rings, %d KiB", ErrTooManyPrograms, len(p.all), p.o.RingMemory>>10)
 			return
 		}
 		if t.session, err = t.program.Attach(o); err == nil {

@@ -77,7 +77,11 @@ func TestRecordKernel(t *testing.T) {
 	resource := logs.ResourceLogs().At(0).Resource().Attributes().AsRaw()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	assert.Equal(t, map[string]any{"process.pid": int64(os.Getpid()), "process.executable.name": filepath.Base(exe)}, resource)
+	own, err := os.ReadFile("/proc/self/cgroup")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{
+		"process.pid": int64(os.Getpid()), "process.executable.name": filepath.Base(exe), "process.linux.cgroup": strings.TrimSpace(strings.TrimPrefix(string(own), "0::")),
+	}, resource)
 
 	before, err := perfetto.MachineClocks()
 	require.NoError(t, err)
