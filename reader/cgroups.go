@@ -1,6 +1,8 @@
 package reader
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,8 +10,10 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 const (
@@ -18,6 +22,45 @@ const (
 	maxCgroupDepth = 32      // of the directories that are looked through
 	walkInterval   = 30 * time.Second
 )
+
+// cgroupPath returns the path that /proc/PID/cgroup has for the directory of a cgroup, such as /system.slice/myapp.service.
+func cgroupPath(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("there is no cgroup %s: %w", dir, errno.EINVAL)
+	}
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return "", fmt.Errorf("finding the cgroup %s: %w", dir, err)
+	}
+	defer f.Close()
+	mounts, err := tracefs.ParseMounts(f)
+	if err != nil {
+		return "", fmt.Errorf("finding the cgroup %s: %w", dir, err)
+	}
+	path, ok := pathIn(mounts, real)
+	if !ok {
+		return "", fmt.Errorf("%s is no cgroup, which is a directory such as /sys/fs/cgroup/system.slice: %w", dir, errno.EINVAL)
+	}
+	return path, nil
+}
+
+// pathIn is cgroupPath for the mounts that there are.
+func pathIn(mounts []tracefs.Mount, dir string) (path string, ok bool) {
+	var of tracefs.Mount
+	for _, m := range mounts {
+		if (m.Type == "cgroup" || m.Type == "cgroup2") && within(dir, m.Point) && len(m.Point) >= len(of.Point) {
+			of = m
+		}
+	}
+	return cmp.Or(strings.TrimSuffix(of.Root, "/")+strings.TrimPrefix(dir, of.Point), "/"), of.Point != ""
+}
+
+// within reports whether a path is a directory or below it.
+func within(path, dir string) bool {
+	below, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
+	return ok && (below == "" || below[0] == '/')
+}
 
 // cgroups knows the paths of cgroups by the ids that the kernel's records have: those that exist at the start from their directories,
 // and later ones from records, also of cgroups that exist for a moment. It keeps those that were used last.

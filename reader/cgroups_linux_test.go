@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // withCgroups returns processes with a directory of cgroups, and a function that makes one and returns its id.
@@ -122,4 +124,38 @@ func TestCgroupsWalk(t *testing.T) {
 	p.cgroups.walkAt = time.Time{}
 	assert.Equal(t, "/late", p.cgroups.pathOf(late))
 	assert.Equal(t, "/", p.cgroups.pathOf(sys.Inode(p.cgroups.root)))
+}
+
+// TestCgroupPath: a directory selects processes by their paths, also where a part of the hierarchy is mounted.
+func TestCgroupPath(t *testing.T) {
+	mounts := []tracefs.Mount{
+		{Root: "/", Point: "/sys/fs/cgroup", Type: "tmpfs"},
+		{Root: "/", Point: "/sys/fs/cgroup", Type: "cgroup2"},
+		{Root: "/", Point: "/sys/fs/cgroup/perf_event", Type: "cgroup"},
+		{Root: "/..", Point: "/host", Type: "cgroup2"},
+	}
+	for _, c := range []struct {
+		dir, path   string
+		in, outside []string
+	}{
+		{"/sys/fs/cgroup", "/", []string{"/", "/a", "/a/b"}, []string{""}},
+		{"/sys/fs/cgroup/a/b", "/a/b", []string{"/a/b", "/a/b/c"}, []string{"/", "/a", "/b", "/a/bc", "/x/a/b"}},
+		{"/sys/fs/cgroup/perf_event/a", "/a", []string{"/a"}, []string{"/perf_event/a"}},
+		{"/host", "/..", []string{"/..", "/../other"}, []string{"/..x"}},
+		{"/host/other", "/../other", []string{"/../other/c"}, []string{"/other"}},
+	} {
+		path, ok := pathIn(mounts, c.dir)
+		assert.True(t, ok, c.dir)
+		assert.Equal(t, c.path, path, c.dir)
+		for _, cgroup := range c.in {
+			assert.True(t, within(cgroup, path), "%s in %s", cgroup, c.dir)
+		}
+		for _, cgroup := range c.outside {
+			assert.False(t, within(cgroup, path), "%s in %s", cgroup, c.dir)
+		}
+	}
+	_, ok := pathIn(mounts, "/sys/fs/cgroups")
+	assert.False(t, ok)
+	_, err := Open(nil, &Options{Events: []string{"*"}, Cgroup: t.TempDir()})
+	assert.ErrorIs(t, err, errno.EINVAL)
 }

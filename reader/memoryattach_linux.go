@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/memory/attach"
@@ -44,18 +43,7 @@ func (m *memorySession) wantsProcess(pid int32) bool {
 	if len(m.r.o.Processes) > 0 && !slices.Contains(m.r.o.Processes, int(pid)) {
 		return false
 	}
-	return m.r.o.Cgroup == "" || inCgroup(m.process(pid).Cgroup, m.r.o.Cgroup)
-}
-
-// inCgroup reports whether a process in a cgroup, such as /system.slice/myapp.service, is in or below a directory.
-func inCgroup(cgroup, dir string) bool {
-	for cgroup != "" && cgroup != "/" {
-		if strings.HasSuffix(strings.TrimSuffix(dir, "/"), cgroup) {
-			return true
-		}
-		cgroup = cgroup[:strings.LastIndexByte(cgroup, '/')]
-	}
-	return false
+	return m.r.o.Cgroup == "" || within(m.process(pid).Cgroup, m.r.cgroup)
 }
 
 // kind returns what is known about events with a declaration.

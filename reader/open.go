@@ -265,9 +265,9 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
 		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], errno.EINVAL)
 	}
-	if r.o.Cgroup != "" { // of events in shared memory, a missing one would only select none
-		if info, err := os.Stat(r.o.Cgroup); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("the option Cgroup is %s, which is no directory: %w", r.o.Cgroup, errno.EINVAL)
+	if r.o.Cgroup != "" {
+		if r.cgroup, err = cgroupPath(r.o.Cgroup); err != nil {
+			return nil, fmt.Errorf("the option Cgroup: %w", err)
 		}
 	}
 	if err := r.o.checkLimit(); err != nil {

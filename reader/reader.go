@@ -29,8 +29,9 @@ type Reader struct {
 	most       int  // events of the kernel that may be attached; 0 means any number
 	// fewDescriptors reports that most is what the limit of descriptors allows.
 	fewDescriptors bool
-	noTexts        bool // the kernel's filters compare numbers only
-	limits         bool // Options.Limit or Share is set
+	noTexts        bool   // the kernel's filters compare numbers only
+	limits         bool   // Options.Limit or Share is set
+	cgroup         string // path of Options.Cgroup, as processes have it
 
 	adds    sync.Mutex // serialises Add; locked before mu
 	follows bool       // the session follows the events of additions; guarded by adds

@@ -15,6 +15,7 @@ func (c *Config) converterOptions() *otlp.Options {
 		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
 		OmitPID: !a.ProcessPid.Enabled, OmitExecutableName: !a.ProcessExecutableName.Enabled, OmitCgroup: !a.ProcessLinuxCgroup.Enabled,
 		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.K8sPodUID.Enabled,
+		RootCgroup: sys.InitialNamespace("cgroup"),
 		OmitThread: !c.RecordAttributes.ThreadID.Enabled, OmitName: !c.RecordAttributes.Name.Enabled,
 		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
 	}

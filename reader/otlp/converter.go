@@ -31,6 +31,9 @@ type Options struct {
 	// OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID and OmitCgroup omit the resource attributes process.pid,
 	// process.executable.name, container.id, k8s.pod.uid and process.linux.cgroup. Those that programs send stay as they are then.
 	OmitPID, OmitExecutableName, OmitContainerID, OmitPodUID, OmitCgroup bool
+	// RootCgroup says that / is the root of the machine's cgroups, so that a process there is in no container. In a cgroup namespace it is the
+	// namespace's own container.
+	RootCgroup bool
 	// OmitThread and OmitName omit the attributes thread.id and user_events.name.
 	OmitThread, OmitName bool
 	// HostName and NodeName are the resource attributes host.name and k8s.node.name; "" leaves them to the programs.

@@ -109,8 +109,7 @@ func (c *Converter) known(pid int32, p *reader.Process) (list []reader.Field) {
 	if p.Exe != "" && !c.o.OmitExecutableName {
 		text(keyExecutableName, p.Program(), false)
 	}
-	// The cgroup says whether there is a container. A Collector that has a cgroup namespace sees its own container as /.
-	outside := p.Cgroup != "" && p.Cgroup != "/"
+	outside := p.Cgroup != "" && (p.Cgroup != "/" || c.o.RootCgroup) // the cgroup says whether there is a container
 	if !c.o.OmitContainerID {
 		text(keyContainerID, p.ContainerID, outside)
 	}

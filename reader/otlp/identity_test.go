@@ -98,6 +98,9 @@ func TestForgedIdentity(t *testing.T) {
 		"process.pid": int64(812), "process.executable.name": "bank", "container.id": "decade", "k8s.pod.uid": otherPodUID,
 		"process.linux.cgroup": "/", "host.name": "web1", "k8s.node.name": "web1", "team": "red",
 	}, resourceOf(t, nil, unknown, forged()))
+	assert.Equal(t, map[string]any{
+		"process.pid": int64(812), "process.executable.name": "bank", "process.linux.cgroup": "/", "host.name": "web1", "k8s.node.name": "web1", "team": "red",
+	}, resourceOf(t, &Options{RootCgroup: true}, unknown, forged()), "the root of the machine is no container")
 	want := rawOf(forged())
 	want["process.pid"] = int64(812)
 	assert.Equal(t, want, resourceOf(t, nil, nil, forged()))
