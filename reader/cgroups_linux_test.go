@@ -138,7 +138,7 @@ func TestCgroupPath(t *testing.T) {
 		dir, path   string
 		in, outside []string
 	}{
-		{"/sys/fs/cgroup", "/", []string{"/", "/a", "/a/b"}, []string{""}},
+		{"/sys/fs/cgroup", "/", []string{"", "/", "/a", "/a/b"}, nil},
 		{"/sys/fs/cgroup/a/b", "/a/b", []string{"/a/b", "/a/b/c"}, []string{"/", "/a", "/b", "/a/bc", "/x/a/b"}},
 		{"/sys/fs/cgroup/perf_event/a", "/a", []string{"/a"}, []string{"/perf_event/a"}},
 		{"/host", "/..", []string{"/..", "/../other"}, []string{"/..x"}},
