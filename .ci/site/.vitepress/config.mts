@@ -6,7 +6,7 @@ const repository = 'https://github.com/userevents/userevents-go'
 
 const style = `
 /* A line of output, as long as a terminal is wide, fits on a desktop and wraps on a phone. */
-:root { --vp-code-font-size: 13px; --vp-code-block-bg: var(--vp-c-bg-alt); --vp-sidebar-width: 240px }
+:root { --vp-code-font-size: 13px; --vp-code-block-color: var(--vp-c-text-1); --vp-sidebar-width: 240px }
 .vp-doc :not(pre) > code { font-size: 0.875em }
 .vp-doc [class*="language-"] code { white-space: pre-wrap; overflow-wrap: anywhere; padding: 0 16px }
 .vp-doc [class*="language-"] > span.lang { display: none }
