@@ -4,6 +4,31 @@ import { defineConfig } from 'vitepress'
 
 const repository = 'https://github.com/userevents/userevents-go'
 
+const style = `
+/* A line of output, as long as a terminal is wide, fits on a desktop and wraps on a phone. */
+:root { --vp-code-font-size: 13px; --vp-code-block-color: var(--vp-c-text-1); --vp-sidebar-width: 240px }
+.vp-doc :not(pre) > code { font-size: 0.875em }
+.vp-doc [class*="language-"] code { white-space: pre-wrap; overflow-wrap: anywhere; padding: 0 16px }
+.vp-doc [class*="language-"] > span.lang { display: none }
+.VPDoc.has-aside .content-container { max-width: 800px !important }
+@media (min-width: 1280px) and (max-width: 1439px) {
+  .VPDoc .aside { display: none !important }
+  .VPLocalNav { display: block !important }
+  .VPLocalNav .menu { display: none !important }
+}
+.vp-doc a > img { display: inline-block; margin-right: 8px }
+.vp-doc table { font-size: 15px }
+.vp-doc th, .vp-doc td { padding: 6px 12px }
+@media (max-width: 639px) {
+  .vp-doc table { font-size: 13px; line-height: 20px; overflow-wrap: break-word }
+  .vp-doc th, .vp-doc td { padding: 4px 6px }
+  .vp-doc [class*="language-"] code { font-size: 12px }
+  .vp-doc td > code, .vp-doc th > code { overflow-wrap: anywhere }
+}`
+
+// The first words of commands. An indented block that begins with another one is output or a file.
+const command = /^(#|\$|[A-Z_]+=|cat|cd|chown|curl|docker|echo|export|git|go|groupadd|kubectl|make|npm|perf|podman|ps|setcap|sudo|systemctl|trace-cmd|uevents)\b/
+
 export default defineConfig({
   title: 'userevents-go',
   description: 'Debug logs, spans and metrics of a running Go program, as Linux user_events',
@@ -16,8 +41,8 @@ export default defineConfig({
     'collector/:name/README.md': 'collector/:name/index.md'
   },
   cleanUrls: true,
-  // Lines of output and commands are as long as a terminal is wide.
-  head: [['style', {}, '.vp-doc [class*="language-"] code { white-space: pre-wrap; overflow-wrap: anywhere }']],
+  base: process.env.SITE_BASE ?? '/', // GitHub Pages: /userevents-go/
+  head: [['style', {}, style]],
   markdown: {
     // As GitHub makes the names of headings, which links in the files use.
     anchor: {
@@ -36,9 +61,13 @@ export default defineConfig({
         }
         return open(tokens, index, options, env, self)
       }
-      // Indented commands look like those between fences.
+      // Output would have the colour of strings.
+      md.core.ruler.push('output', (state) => {
+        for (const token of state.tokens) if (token.type === 'fence' && token.info === 'console') token.info = 'txt'
+      })
+      // Indented blocks look like those between fences.
       md.renderer.rules.code_block = (tokens, index, options, env, self) => {
-        tokens[index].info = 'sh'
+        tokens[index].info = command.test(tokens[index].content) ? 'sh' : 'txt'
         return md.renderer.rules.fence!(tokens, index, options, env, self)
       }
       // {{ }} in code is no template.
@@ -53,33 +82,40 @@ export default defineConfig({
     ],
     sidebar: [
       {
-        text: 'Use',
+        text: 'Begin',
         items: [
           { text: 'Overview', link: '/' },
           { text: 'Getting started', link: '/docs/getting-started' },
-          { text: 'FAQ', link: '/docs/faq' },
-          { text: 'Examples', link: '/examples/' }
+          { text: 'All documents', link: '/docs/' }
         ]
       },
       {
-        text: 'Operate',
+        text: 'How to',
         items: [
+          { text: 'Examples', link: '/examples/' },
           { text: 'Operating', link: '/docs/operating' },
-          { text: 'The command', link: '/docs/command' },
           { text: 'Collector', link: '/docs/collector' },
           { text: 'Troubleshooting', link: '/docs/troubleshooting' },
-          { text: 'Security', link: '/SECURITY' }
+          { text: 'FAQ', link: '/docs/faq' }
         ]
       },
       {
-        text: 'Understand',
+        text: 'Reference',
+        items: [
+          { text: 'The command', link: '/docs/command' },
+          { text: 'Compatibility', link: '/docs/compatibility' },
+          { text: 'Wire formats', link: '/docs/wire-formats' },
+          { text: 'Reliability', link: '/docs/reliability' },
+          { text: 'The receiver', link: '/collector/usereventsreceiver/' },
+          { text: 'Changelog', link: '/CHANGELOG' }
+        ]
+      },
+      {
+        text: 'Explanation',
         items: [
           { text: 'How it works', link: '/docs/how-it-works' },
-          { text: 'Wire formats', link: '/docs/wire-formats' },
-          { text: 'Compatibility', link: '/docs/compatibility' },
-          { text: 'Reliability', link: '/docs/reliability' },
-          { text: 'Benchmarks', link: '/docs/benchmarks' },
-          { text: 'Changelog', link: '/CHANGELOG' }
+          { text: 'Security', link: '/SECURITY' },
+          { text: 'Benchmarks', link: '/docs/benchmarks' }
         ]
       },
       {
