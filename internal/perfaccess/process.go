@@ -52,7 +52,7 @@ func (p Process) Refused(program string) Refusal {
 			[]string{
 				relax,
 				fmt.Sprintf("%d is the default of Linux: all users may then measure their own processes; reading records takes CAP_PERFMON as before", Strict),
-				"or give it most rights of root: sudo setcap cap_sys_admin+ep " + program + "; in a container: docker run --cap-add SYS_ADMIN",
+				"or give it most permissions of root: sudo setcap cap_sys_admin+ep " + program + "; in a container: docker run --cap-add SYS_ADMIN",
 			},
 		}
 	}

@@ -14,7 +14,7 @@ type user struct {
 	uid    int
 	groups []int
 	// namespaced says that the process is in a user namespace of its own, as in a rootless
-	// container. Its root has no rights on the machine's tracefs.
+	// container. Its root has no permissions on the machine's tracefs.
 	namespaced bool
 }
 

@@ -193,7 +193,7 @@ Exit codes:
   1  error
   2  wrong command line
   3  not supported by this kernel or operating system
-  4  not permitted: the message says which right is missing
+  4  not permitted: the message says which permission is missing
   5  records were lost, with --strict`,
 		Example: `  uevents doctor                    does it work here? what is missing?
   uevents list                      events of all programs

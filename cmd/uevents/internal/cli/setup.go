@@ -30,7 +30,7 @@ func newSetupCommand(e *env) *cobra.Command {
 machine, and their programs register events, without root:
 
   - uevents belongs to the group, only its members may run it, and it has CAP_PERFMON:
-    the right to read records, which the kernel gives to programs and not to groups.
+    the permission to read records, which the kernel gives to programs and not to groups.
   - The files of tracefs belong to the group: names and fields of events are there.
   - Where kernel.perf_event_paranoid is above 2 and the kernel therefore asks for
     CAP_SYS_ADMIN, as those of Debian and Ubuntu do, it becomes 2, the default of Linux:
