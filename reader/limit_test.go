@@ -203,3 +203,48 @@ func TestReaderShare(t *testing.T) {
 		})
 	}
 }
+
+// TestProgramLimit: a program in shared memory keeps to the smaller limit.
+func TestProgramLimit(t *testing.T) {
+	for _, c := range []struct{ limit, share, want int }{{0, 0, 0}, {5, 0, 5}, {0, 7, 7}, {5, 7, 5}, {7, 5, 5}} {
+		o := Options{Limit: c.limit, Share: Share{Records: c.share}}
+		assert.Equal(t, c.want, o.programLimit(), c)
+		assert.Equal(t, c.want > 0, o.limited(), c)
+	}
+	assert.True(t, (&Options{Share: Share{Bytes: 1}}).limited())
+}
+
+// TestShareParts: a program above its share has those events disabled that have more than an equal part of it, of this second alone.
+func TestShareParts(t *testing.T) {
+	for name, share := range map[string]Share{"records": {Records: 30}, "bytes": {Bytes: 120}} {
+		t.Run(name, func(t *testing.T) {
+			r := &Reader{o: Options{Share: share}}
+			var paused []string
+			event := func(name string) *source { return &source{pause: func() { paused = append(paused, name) }} }
+			flood, fair, writer := event("flood"), event("fair"), new(task)
+			write := func(s *source, n int, second uint64) {
+				for range n {
+					r.limit(s, &perf.Record{Monotonic: second * uint64(time.Second), Raw: make([]byte, tracepoint.CommonSize+4)}, writer)
+				}
+			}
+			write(flood, 15, 1)
+			write(fair, 15, 1)
+			assert.Empty(t, paused, "the program has its share")
+			write(fair, 1, 2)
+			write(flood, 29, 2)
+			assert.Empty(t, paused, "so it has in the next second")
+			write(flood, 1, 2)
+			assert.Equal(t, []string{"flood"}, paused)
+			write(fair, 14, 2)
+			assert.Equal(t, []string{"flood"}, paused, "the other event has its part")
+			write(fair, 1, 2)
+			assert.Equal(t, []string{"flood", "fair"}, paused)
+			write(flood, 1, 1)
+			assert.Len(t, paused, 3, "a record that comes late counts in this second")
+			write(flood, 30, 3)
+			assert.Len(t, paused, 3, "one event alone has the whole share")
+			write(flood, 1, 3)
+			assert.Len(t, paused, 4)
+		})
+	}
+}
