@@ -7,19 +7,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader/otlp"
 )
 
 // TestConverterOptions: the configuration says which resource attributes there are, and the name of the node.
 func TestConverterOptions(t *testing.T) {
+	root := sys.InitialNamespace("cgroup")
 	assert.Equal(t, &otlp.Options{
-		Raw: true, OmitPID: true, OmitExecutableName: true, OmitCgroup: true, OmitContainerID: true, OmitPodUID: true, OmitName: true,
+		RootCgroup: root, Raw: true, OmitPID: true, OmitExecutableName: true, OmitCgroup: true, OmitContainerID: true, OmitPodUID: true, OmitName: true,
 		MaxSpans: 1000, MaxBytes: 4 << 20, MaxWait: 5 * time.Second,
 	}, load(t, "user_events/all").converterOptions())
 	cfg := defaultConfig()
 	assert.Equal(t, &otlp.Options{
-		DropSpanStarts: true, OmitThread: true, HostName: machineName(), MaxSpans: 10_000, MaxBytes: 16 << 20, MaxWait: 2 * time.Second,
+		RootCgroup: root, DropSpanStarts: true, OmitThread: true, HostName: machineName(), MaxSpans: 10_000, MaxBytes: 16 << 20, MaxWait: 2 * time.Second,
 	}, cfg.converterOptions())
 	cfg.NodeName = "node1"
 	assert.Equal(t, "node1", cfg.converterOptions().HostName)
