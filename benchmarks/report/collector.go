@@ -44,7 +44,7 @@ const (
 
 // bound returns the memory that the receiver takes at most, in MiB, as its README says.
 func (d defaults) bound(processors float64) float64 {
-	return d.budgetMiB + max(drainMiB, processors*drainProcessorKiB/1024) + 3*d.batchKiB/1024 + d.spansMiB
+	return d.budgetMiB + max(drainMiB, processors*drainProcessorKiB/1024) + 6*d.batchKiB/1024 + d.spansMiB
 }
 
 // What the benchmarks of the Collector are called.

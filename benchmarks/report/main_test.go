@@ -164,7 +164,7 @@ func TestSizing(t *testing.T) {
 	rates, err := s.Rates()
 	require.NoError(t, err)
 	assert.Equal(t, "| 100 | 0.12 % | 2000 s |\n| 1,000 | 0.30 % | 200 s |\n| 10,000 | 2.10 % | 20 s |", rates)
-	assert.Equal(t, "152 MiB", s.Bound(64))
+	assert.Equal(t, "164 MiB", s.Bound(64))
 	_, err = s.MiB("Idle/user_events=100", "max-resident-bytes")
 	assert.ErrorContains(t, err, "no max-resident-bytes of Idle/user_events=100")
 	_, err = newSizing(&figures.Run{}, defaults{})
