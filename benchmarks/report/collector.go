@@ -44,7 +44,7 @@ const (
 
 // bound returns the memory that the receiver takes at most, in MiB, as its README says.
 func (d defaults) bound(processors float64) float64 {
-	return d.budgetMiB + max(drainMiB, processors*drainProcessorKiB/1024) + 3*d.batchKiB/1024 + d.spansMiB
+	return d.budgetMiB + max(drainMiB, processors*drainProcessorKiB/1024) + 6*d.batchKiB/1024 + d.spansMiB
 }
 
 // What the benchmarks of the Collector are called.
@@ -60,8 +60,8 @@ type sizing struct {
 	// Processor time for a record: of user_events and of file_log with json_parser in the guest, in instructions, and of file_log on
 	// the machine that emulates it, in nanoseconds.
 	ours, theirs, native float64
-	// Processor time in a second without records, as a share, and memory then and at full rate, in bytes.
-	idle, resident, loaded float64
+	// Processor time in a second without records, as a share, and memory then, in bytes.
+	idle, resident float64
 }
 
 func newSizing(run *figures.Run, d defaults) (*sizing, error) {
@@ -75,7 +75,6 @@ func newSizing(run *figures.Run, d defaults) (*sizing, error) {
 		{&s.native, "Native/file_log-json", ""},
 		{&s.idle, "Idle/user_events=100", ""},
 		{&s.resident, "Idle/user_events=100", "resident-bytes"},
-		{&s.loaded, "Throughput/user_events", "max-resident-bytes"},
 	} {
 		var err error
 		if *v.to, err = s.value(v.name, v.unit); err != nil {
@@ -135,12 +134,6 @@ func (s *sizing) Percent(name string) (string, error) {
 	return fmt.Sprintf("%.2f %%", 100*v/float64(time.Second)), err
 }
 
-// EstimatedPercent returns the same for the machine.
-func (s *sizing) EstimatedPercent(name string) (string, error) {
-	v, err := s.value(name, "")
-	return fmt.Sprintf("%.2f %%", 100*v*s.scale()/float64(time.Second)), err
-}
-
 // MiB returns a value in bytes as MiB.
 func (s *sizing) MiB(name, unit string) (string, error) {
 	v, err := s.value(name, unit)
@@ -181,16 +174,6 @@ func (s *sizing) Kept() (string, error) {
 	return thousands(v), err
 }
 
-// Stalls returns a row for each rate of records: how long a consumer may stall until records are lost.
-func (s *sizing) Stalls() (string, error) {
-	kept, err := s.kept()
-	var b strings.Builder
-	for _, rate := range rates10 {
-		row(&b, []string{thousands(rate), fmt.Sprintf("%.0f s", kept/rate)})
-	}
-	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
 // scale is the time on the machine for one of the guest that it emulates: that of file_log.
 func (s *sizing) scale() float64 { return s.native / s.theirs }
 
@@ -203,30 +186,20 @@ func (s *sizing) Estimate() string { return fmt.Sprintf("%.1f us", s.estimate()/
 // EstimatedRate is the number of records per second of a processor that follows from estimate.
 func (s *sizing) EstimatedRate() string { return thousands(float64(time.Second) / s.estimate()) }
 
-// Bounds returns a row for each number of processors: the memory that the receiver takes at most, and the Collector with it.
-func (s *sizing) Bounds() string {
-	var b strings.Builder
-	for _, processors := range []float64{2, 64, 256} {
-		bound := s.defaults.bound(processors)
-		row(&b, []string{fmt.Sprintf("%.0f", processors), fmt.Sprintf("%.0f MiB", bound), fmt.Sprintf("%.0f MiB", bound+s.resident/(1<<20))})
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+// Bound returns the memory that the receiver and its Collector take at most.
+func (s *sizing) Bound(processors float64) string {
+	return fmt.Sprintf("%.0f MiB", s.defaults.bound(processors)+s.resident/(1<<20))
 }
 
-// rates10 are numbers of records per second.
-var rates10 = []float64{100, 1000, 10_000}
-
-// Fleet returns a row for each rate of records on a node: what a Collector takes of it, and what all take.
-func (s *sizing) Fleet(nodes float64) string {
+// Rates returns a row for each rate of records on a node: the share of a processor, and how long a consumer may stall until records are lost.
+func (s *sizing) Rates() (string, error) {
+	kept, err := s.kept()
 	var b strings.Builder
-	for _, rate := range rates10 {
+	for _, rate := range []float64{100, 1000, 10_000} {
 		processors := s.idle*s.scale() + rate*s.estimate()/float64(time.Second)
-		row(&b, []string{
-			thousands(rate), fmt.Sprintf("%.2f %%", 100*processors), fmt.Sprintf("%.0f", nodes*processors),
-			fmt.Sprintf("%.0f GiB", nodes*s.resident/(1<<30)), fmt.Sprintf("%.0f GiB", nodes*s.loaded/(1<<30)),
-		})
+		row(&b, []string{thousands(rate), fmt.Sprintf("%.2f %%", 100*processors), fmt.Sprintf("%.0f s", kept/rate)})
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // About describes the run.
