@@ -110,7 +110,7 @@ func documentedFields(t *testing.T, text, title string) map[string]string {
 	section, _, _ = strings.Cut(section, "\n## ")
 	fields := map[string]string{}
 	for _, line := range regexp.MustCompile(`(?m)^    (\w+(?:, \w+)*)  +(text|char|[us](?:8|16|32|64))(?:  .*)?$`).FindAllStringSubmatch(section, -1) {
-		for _, name := range strings.Split(line[1], ", ") {
+		for name := range strings.SplitSeq(line[1], ", ") {
 			fields[name] = line[2]
 		}
 	}
