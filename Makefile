@@ -102,7 +102,7 @@ release-tag: ## the same, and tag all modules, here only
 vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.dev
 	for m in . $(MODULES); do (cd $$m && go run $(VULNCHECK) ./...) || exit 1; done
 
-# The document that names tests for faults: each of them has to run and pass.
+# The document that names tests for faults: each of them has to run and pass, without the race detector.
 PROOFS := -proofs docs/reliability.md
 # The binaries of the tests that need a guest, which every kernel runs.
 KEPT := .build/tests
@@ -110,7 +110,7 @@ KEPT := .build/tests
 # Each benchmark runs once, as a test does. The flags go to the tests themselves: go test -bench runs one package at a time.
 BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
 # A test that is skipped for another reason than that it needs a guest fails.
-HOST := go run ./.ci/vm test -kernel '' $(PROOFS)
+HOST := go run ./.ci/vm test -kernel ''
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
 # that they use.
 RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribution/% ./reader/otlp/internal/%,$(PACKAGES))
@@ -118,7 +118,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
-	$(HOST) -keep $(KEPT) $(PACKAGES) $(BENCH_ONCE)
+	$(HOST) $(PROOFS) -keep $(KEPT) $(PACKAGES) $(BENCH_ONCE)
 	go test ./.ci/vm ./.ci/mutate
 
 .PHONY: release

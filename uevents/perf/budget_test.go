@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"runtime"
@@ -123,7 +124,9 @@ func TestRecordsInParts(t *testing.T) {
 	assert.Zero(t, skipped)
 	assert.Equal(t, q.end(), q.delivered())
 
-	write(small, []byte{9, 0, 0, 0, 0, 0, 3, 0})
+	invalid := make([]byte, 8) // smaller than its header
+	binary.NativeEndian.PutUint16(invalid[6:], 3)
+	write(small, invalid)
 	for range 50 {
 		write(small)
 	}
