@@ -9,11 +9,9 @@ import (
 var labels = map[string]string{
 	"slog-discard":                  "`slog.DiscardHandler`",
 	"slog-json":                     "`slog.JSONHandler`",
-	"slog-text":                     "`slog.TextHandler`",
 	"zap":                           "zap",
 	"zerolog":                       "zerolog",
 	"phuslu":                        "phuslu/log",
-	"otelslog-stdoutlog":            "otelslog, stdoutlog",
 	"otelslog-otlp":                 "otelslog, OTLP over HTTP",
 	"otelslog-otlp-collector":       "otelslog, OTLP over HTTP, with the collector's part",
 	"sloghandler":                   "**`sloghandler`**",
@@ -26,9 +24,6 @@ var labels = map[string]string{
 	"noop":                          "OpenTelemetry's no-op provider",
 	"never-sample":                  "the SDK with NeverSample",
 	"no-processor":                  "the SDK without a processor",
-	"noop-processor":                "the SDK with a processor that does nothing",
-	"stdouttrace":                   "the SDK, stdouttrace",
-	"stdoutmetric":                  "stdoutmetric",
 	"otlp":                          "OTLP over HTTP",
 	"otlp-collector":                "OTLP over HTTP, with the collector's part",
 	"ueventstrace":                  "**`ueventstrace.TracerProvider`**",
@@ -37,18 +32,33 @@ var labels = map[string]string{
 	"ueventstrace-sampler":          "**the SDK with `ueventstrace.Processor` and its sampler**",
 	"ueventsmetric":                 "**`ueventsmetric`**",
 	"ueventsmetric-otlp":            "**`ueventsmetric/otlp`**",
-	"function":                      "uprobe on a function's entry",
-	"arguments":                     "uprobe on a function's entry, reading the five values from registers",
-	"nop":                           "uprobe on a nop",
-	"semaphore":                     "uprobe on a nop behind a semaphore (`ref_ctr_offset`)",
+	"function":                      "function's entry",
+	"arguments":                     "function's entry, reading five values from registers",
+	"semaphore":                     "nop behind a semaphore (`ref_ctr_offset`)",
 }
+
+// omitted are measured contenders that are not on the page, of all groups or of one: they cost what another one does, or are not for production.
+var omitted = map[string]bool{
+	"slog-text":                       true,
+	"otelslog-stdoutlog":              true,
+	"noop-processor":                  true,
+	"stdouttrace":                     true,
+	"stdoutmetric":                    true,
+	"Off/sloghandler-declared":        true,
+	"Off/sloghandler-eventheader":     true,
+	"Request/sloghandler-eventheader": true,
+	"SpanOn/ueventstrace-sampler":     true,
+	"Uprobe/nop":                      true,
+}
+
+// shown reports whether a contender of a group is on the page.
+func shown(group, contender string) bool { return !omitted[contender] && !omitted[group+"/"+contender] }
 
 // attached are the events to which ftrace is attached where a contender has several.
 var attached = map[string]string{
 	"SpanOn/ueventstrace":           "`_span`",
 	"SpanOn/ueventstrace-start":     "`_span` and `_span_start`",
 	"SpanOn/ueventstrace-processor": "`_span`",
-	"SpanOn/ueventstrace-sampler":   "`_span`",
 }
 
 // label returns the name of a contender in a group of benchmarks.

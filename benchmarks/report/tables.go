@@ -41,9 +41,6 @@ func functions(all *runs) template.FuncMap {
 		"table": func(group, columns string) (string, error) {
 			return contenders(all.counted, group, strings.Fields(columns))
 		},
-		"parallel": func(state string) (string, error) {
-			return contenders(all.timed, "Parallel/"+state, []string{"goroutines=1", "goroutines=2", "goroutines=64"})
-		},
 		"disabled": func() (string, error) {
 			return contenders(all.counted, "Off", []string{"none", "five", "ten"}, costs(all.native))
 		},
@@ -87,14 +84,13 @@ func thousands(v float64) string {
 	return s
 }
 
-// group returns the contenders of the benchmarks GROUP/CONTENDER/COLUMN, the cheapest in a
-// column first.
+// group returns the contenders of the benchmarks GROUP/CONTENDER/COLUMN that are on the page, the cheapest in a column first.
 func group(run *figures.Run, name, column string) []string {
 	var list []string
 	for figure := range run.Figures {
 		rest, ok := strings.CutPrefix(figure, name+"/")
 		contender, _, two := strings.Cut(rest, "/")
-		if ok && two && !slices.Contains(list, contender) {
+		if ok && two && shown(name, contender) && !slices.Contains(list, contender) {
 			list = append(list, contender)
 		}
 	}
@@ -197,7 +193,7 @@ func points(run *figures.Run, name string) (string, error) {
 		rest, ok := strings.CutPrefix(figure, name+"/")
 		contender, export, two := strings.Cut(rest, "/")
 		kind, count, three := strings.Cut(export, "=")
-		if !ok || !two || !three {
+		if !ok || !two || !three || !shown(name, contender) {
 			continue
 		}
 		n, err := strconv.ParseFloat(count, 64)
