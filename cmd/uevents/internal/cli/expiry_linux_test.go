@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -91,8 +92,8 @@ func hang(t *testing.T, args []string, stop bool, file string) syscall.WaitStatu
 			default:
 			}
 			if args[0] == "record" {
-				st, err := os.Stat(file)
-				return err == nil && st.Size() > 0
+				data, err := os.ReadFile(file)
+				return err == nil && bytes.Contains(data[:bytes.LastIndexByte(data, '\n')+1], []byte("step")) // in a whole line
 			}
 			return regexp.MustCompile(`(?m)^attached \d+ event`).MatchString(errs.String())
 		}, "%s", &errs)
