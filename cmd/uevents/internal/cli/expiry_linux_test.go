@@ -38,24 +38,30 @@ func TestExpires(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, event := t.TempDir(), fmt.Sprintf("expires_%d", os.Getpid())
-			program := exec.Command("floodprogram", event, filepath.Join(dir, "ready"), filepath.Join(dir, "ready"), "until the tool detaches")
-			program.Stderr = os.Stderr
-			require.NoError(t, program.Start())
-			t.Cleanup(func() { _ = program.Process.Kill() })
-			require.NoError(t, exists(filepath.Join(dir, "ready")))
-			file := filepath.Join(dir, "flood.jsonl")
-			// A machine may be so slow that the command has ended in good order before it is stopped, or before its output is full.
+			ready, file := filepath.Join(dir, "ready"), filepath.Join(dir, "flood.jsonl")
+			// A machine may be so slow that the command has ended in good order before it is stopped, before its output is full, or before it has
+			// records.
 			for d := time.Second; ; d *= 2 {
+				_, _ = os.Remove(ready), os.Remove(file) // of the last attempt
+				program := exec.Command("floodprogram", event, ready, ready, "until the tool detaches")
+				program.Stderr = os.Stderr
+				require.NoError(t, program.Start())
+				t.Cleanup(func() { _ = program.Process.Kill() })
+				require.NoError(t, exists(ready))
 				args := []string{c.verb, event, "--duration", d.String()}
 				if c.verb == "record" {
 					args = append(args, "-o", file)
 				}
-				if status := hang(t, args, c.stop, file); status.Signaled() {
-					assert.Equal(t, syscall.SIGKILL, status.Signal())
-					break
+				status := hang(t, args, c.stop, file)
+				if !status.Signaled() || c.verb == "record" && !hasStep(file) {
+					_ = program.Process.Kill()
+					_ = program.Wait()
+					continue
 				}
+				assert.Equal(t, syscall.SIGKILL, status.Signal())
+				require.NoError(t, program.Wait(), "it ends when its events are disabled")
+				break
 			}
-			require.NoError(t, program.Wait(), "it ends when its events are disabled")
 			if c.verb == "record" {
 				out, err := exec.Command("uevents", "replay", file).Output()
 				_, cut := errors.AsType[*exec.ExitError](err) // in the middle of a record
@@ -66,10 +72,15 @@ func TestExpires(t *testing.T) {
 	}
 }
 
+// hasStep reports whether a file of JSON lines has a record of the program, whole.
+func hasStep(file string) bool {
+	data, err := os.ReadFile(file)
+	return err == nil && bytes.Contains(data[:bytes.LastIndexByte(data, '\n')+1], []byte("step"))
+}
+
 // hang runs a command whose output is not read, stops it when it shows records if it is told to, and returns how it has ended.
 func hang(t *testing.T, args []string, stop bool, file string) syscall.WaitStatus {
 	t.Helper()
-	_ = os.Remove(file) // of the last attempt
 	unread, output, err := os.Pipe()
 	require.NoError(t, err)
 	defer unread.Close()
@@ -92,8 +103,7 @@ func hang(t *testing.T, args []string, stop bool, file string) syscall.WaitStatu
 			default:
 			}
 			if args[0] == "record" {
-				data, err := os.ReadFile(file)
-				return err == nil && bytes.Contains(data[:bytes.LastIndexByte(data, '\n')+1], []byte("step")) // in a whole line
+				return hasStep(file)
 			}
 			return regexp.MustCompile(`(?m)^attached \d+ event`).MatchString(errs.String())
 		}, "%s", &errs)
