@@ -174,17 +174,7 @@ func (r *Reader) matchAdded(e *tracefs.Event) *perf.AttachOptions {
 	case a == nil:
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gonePaused(e.String(), false)
-	if r.attachedAdded[e.String()] {
-		return nil
-	}
-	if !r.hasRoom() {
-		return r.leaveOut(e.String())
-	}
-	r.attachedAdded[e.String()] = true
-	return r.ringsFor(e, perf.AttachOptions{Tag: a})
+	return r.admit(e, false, perf.AttachOptions{Tag: a})
 }
 
 // reportAdded is report for additions.
@@ -216,10 +206,13 @@ func (r *Reader) wants(s *source, ev *Event, a *added) (wanted, isCopy bool) {
 	return matches, isCopy && !matches
 }
 
-// attachedAs returns the names of the events that are attached as a source is. The caller holds mu.
-func (r *Reader) attachedAs(s *source) map[string]bool {
-	if s.role == optionsToo {
+// attachedFor returns the names of the events that are attached for Options, or else for additions. The caller holds mu.
+func (r *Reader) attachedFor(options bool) map[string]bool {
+	if options {
 		return r.attached
 	}
 	return r.attachedAdded
 }
+
+// attachedAs returns the names of the events that are attached as a source is. The caller holds mu.
+func (r *Reader) attachedAs(s *source) map[string]bool { return r.attachedFor(s.role == optionsToo) }

@@ -260,21 +260,23 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		r.noteNever(e.String())
 		return nil
 	}
+	return r.admit(e, true, perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts})
+}
+
+// admit returns the options with the rings of an event that Options, or else additions, select, and takes room for it. It returns nil if it is
+// attached, and what leaveOut returns if there is no room.
+func (r *Reader) admit(e *tracefs.Event, forOptions bool, o perf.AttachOptions) *perf.AttachOptions {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gonePaused(e.String(), true)
-	if r.attached[e.String()] {
+	r.gonePaused(e.String(), forOptions)
+	attached := r.attachedFor(forOptions)
+	if attached[e.String()] {
 		return nil
 	}
 	if !r.hasRoom() {
 		return r.leaveOut(e.String())
 	}
-	r.attached[e.String()] = true
-	return r.ringsFor(e, perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts})
-}
-
-// ringsFor sets the rings of an event.
-func (r *Reader) ringsFor(e *tracefs.Event, o perf.AttachOptions) *perf.AttachOptions {
+	attached[e.String()] = true
 	if r.errorRings && hasErrors(e.System(), e.Name()) {
 		o.Ring = errorRing
 	}

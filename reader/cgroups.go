@@ -160,7 +160,7 @@ func (p *processes) in(t *task, id uint64) {
 // mayBeInside reports whether the cgroup of a process, as /proc has it, is one of which the kernel's records may have the path: the kernel
 // names the nearest one above that has controllers. In a cgroup namespace, /proc has paths from the one of this process.
 func mayBeInside(p *Process, path string) bool {
-	if path == "/" || p.Cgroup == path || strings.HasPrefix(p.Cgroup, path+"/") {
+	if within(p.Cgroup, path) {
 		return true
 	}
 	if p.Cgroup != "/" && !strings.HasPrefix(p.Cgroup, "/..") {

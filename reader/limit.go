@@ -78,15 +78,14 @@ func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
 	if s.event != nil && !isUserEvents(s.event.System()) {
 		return
 	}
+	first := s.used.add(rec)
 	if !s.counted {
 		if writer.used.add(rec) {
 			writer.events = 0
 		}
-		if s.used.add(rec) {
+		if first {
 			writer.events++
 		}
-	} else {
-		s.used.add(rec)
 	}
 	// Programs in shared memory keep to Options.Limit themselves.
 	over := r.o.Limit > 0 && s.pause == nil && s.used.records > r.o.Limit
