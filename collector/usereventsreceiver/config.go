@@ -76,21 +76,13 @@ func (c *Config) where() (*reader.Condition, error) {
 
 // validateConfig reports all errors of the configuration that the parts do not report themselves.
 func validateConfig(c *Config) error {
-	var errs []error
-	for _, list := range []struct {
-		key      string
-		patterns []string
-	}{{"events", c.Events}, {"exclude", c.Exclude}} {
-		for _, p := range list.patterns {
-			_, err := reader.Match(p)
-			if err == nil && list.key == "events" && c.Transport == TransportMemory && !ofUserEvents(p) {
-				err = fmt.Errorf("%q is an event of the kernel, which transport: %s does not read", p, TransportMemory)
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", list.key, err))
-			}
+	errs := checkPatterns("events", c.Events, func(p string) error {
+		if c.Transport == TransportMemory && !ofUserEvents(p) {
+			return fmt.Errorf("%q is an event of the kernel, which transport: %s does not read", p, TransportMemory)
 		}
-	}
+		return nil
+	})
+	errs = append(errs, checkPatterns("exclude", c.Exclude, nil)...)
 	if _, err := c.where(); err != nil {
 		errs = append(errs, err)
 	}
@@ -110,6 +102,20 @@ func validateConfig(c *Config) error {
 		errs = append(errs, fmt.Errorf("tail: it needs mapping: %s, which decodes what conditions name", MappingAuto))
 	}
 	return errors.Join(errs...)
+}
+
+// checkPatterns reports the patterns of a key that are wrong, or that allow does not allow, which may be nil.
+func checkPatterns(key string, patterns []string, allow func(string) error) (errs []error) {
+	for _, p := range patterns {
+		_, err := reader.Match(p)
+		if err == nil && allow != nil {
+			err = allow(p)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", key, err))
+		}
+	}
+	return errs
 }
 
 // ofUserEvents reports whether a pattern selects user events, rather than those of another system of the kernel.

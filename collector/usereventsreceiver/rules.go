@@ -83,18 +83,13 @@ func (r *rule) check(now time.Time) error {
 
 // addition returns the rule for a reader. Errors have the keys.
 func (r *rule) addition() (reader.Addition, error) {
-	var errs []error
-	for key, patterns := range map[string][]string{"events": r.Events, "exclude": r.Exclude} {
-		for _, p := range patterns {
-			_, err := reader.Match(p)
-			if err == nil && !ofUserEvents(p) {
-				err = fmt.Errorf("pattern %q is not one of user events", p)
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", key, err))
-			}
+	allow := func(p string) error {
+		if !ofUserEvents(p) {
+			return fmt.Errorf("pattern %q is not one of user events", p)
 		}
+		return nil
 	}
+	errs := append(checkPatterns("events", r.Events, allow), checkPatterns("exclude", r.Exclude, allow)...)
 	where, err := (&Config{Level: r.Level, Where: r.Where}).where()
 	events := r.Events
 	if len(events) == 0 {

@@ -139,3 +139,14 @@ func FuzzRules(f *testing.F) {
 		}
 	})
 }
+
+// TestRulesSameError: a wrong file is refused with the same text at each look, so that it is logged and counted once.
+func TestRulesSameError(t *testing.T) {
+	r := rule{Events: []string{"["}, Exclude: []string{"sched:b"}}
+	_, want := r.addition()
+	require.ErrorContains(t, want, "events: ")
+	for range 100 {
+		_, err := r.addition()
+		require.EqualError(t, err, want.Error())
+	}
+}
