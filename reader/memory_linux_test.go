@@ -310,25 +310,22 @@ func TestMemoryCounts(t *testing.T) {
 func TestMemoryWaits(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_wait"))
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_wait"}})
-	var ev reader.Event
-	r.SetDeadline(time.Now().Add(time.Millisecond))
-	require.ErrorIs(t, r.Next(&ev), os.ErrDeadlineExceeded)
-	for _, end := range []struct {
-		do   func()
-		want error
-	}{
-		{func() { logger.Info("x") }, nil},
-		{func() { r.SetDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded},
-		{func() { require.NoError(t, r.Stop()) }, io.EOF},
-		{func() { require.NoError(t, r.Close()) }, os.ErrClosed},
-	} {
+	waits := func(r *reader.Reader, want error, end func()) {
 		r.SetDeadline(testscale.Deadline())
 		var wg sync.WaitGroup
-		wg.Go(func() { assert.ErrorIs(t, r.Next(&ev), end.want) })
-		end.do()
+		wg.Go(func() { assert.ErrorIs(t, r.Next(new(reader.Event)), want) })
+		end()
 		wg.Wait()
 	}
+	r, _ := openMemory(t, reader.Options{Events: []string{"mem_wait"}})
+	r.SetDeadline(time.Now().Add(time.Millisecond))
+	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
+	waits(r, nil, func() { logger.Info("x") })
+	waits(r, os.ErrDeadlineExceeded, func() { r.SetDeadline(time.Unix(1, 0)) })
+	waits(r, io.EOF, func() { require.NoError(t, r.Stop()) })
+	// Another reader, as one that is stopped answers io.EOF until Close begins.
+	r, _ = openMemory(t, reader.Options{Events: []string{"mem_wait"}})
+	waits(r, os.ErrClosed, func() { require.NoError(t, r.Close()) })
 }
 
 // TestMemorySnapshot: a window keeps the latest records, also of programs that have ended, and loses count of none.
