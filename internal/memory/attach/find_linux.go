@@ -1,7 +1,7 @@
 package attach
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,18 +22,47 @@ type Candidate struct {
 
 // Find lists the candidates: a program holds a lock of its data file as long as it has it, and the kernel lists the locks of all
 // processes that this one can see. That takes no time for processes that have none.
+//
+// The kernel lists the locks in parts of a read each, up to a page. Locks that go between two parts make it skip others. So a list of
+// several parts is read again until nothing has changed, or some times, each of which finds nearly all.
 func Find() ([]Candidate, error) {
+	var list []Candidate
+	var last string
+	for range 8 {
+		text, parts, err := readLocks()
+		if err != nil {
+			return nil, fmt.Errorf("finding programs: %w", err)
+		}
+		list = append(list, candidates(text)...)
+		if parts == 1 || text == last {
+			break
+		}
+		last = text
+	}
+	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.File, b.File)) })
+	return slices.Compact(list), nil
+}
+
+// readLocks also returns in how many parts the kernel has listed the locks.
+func readLocks() (text string, parts int, err error) {
 	f, err := os.Open("/proc/locks")
 	if err != nil {
-		return nil, fmt.Errorf("finding programs: %w", err)
+		return "", 0, err
 	}
 	defer f.Close()
-	// The kernel lists the locks in parts of a read each, up to a page. Locks that go between two parts make it skip others.
-	text, err := io.ReadAll(bufio.NewReaderSize(f, os.Getpagesize()))
-	if err != nil {
-		return nil, fmt.Errorf("finding programs: %w", err)
+	var b strings.Builder
+	part := make([]byte, os.Getpagesize())
+	for {
+		n, err := f.Read(part)
+		if n == 0 {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return b.String(), max(parts, 1), err
+		}
+		b.Write(part[:n])
+		parts++
 	}
-	return candidates(string(text)), nil
 }
 
 // ByProcess divides candidates by process.
