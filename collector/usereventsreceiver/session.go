@@ -32,6 +32,7 @@ type session struct {
 	watching  sync.WaitGroup // of watchRules
 	kernel    kernelState    // used by collect only
 	leftOut   int            // events beyond the limits; used by notice only
+	limits    limits         // used by collect and notice only
 
 	stopping  chan struct{} // closed by Shutdown
 	delivered chan struct{} // closed when all is delivered
