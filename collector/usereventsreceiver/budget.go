@@ -1,6 +1,7 @@
 package usereventsreceiver
 
 import (
+	"math"
 	"runtime"
 
 	"github.com/userevents/userevents-go/uevents/perf"
@@ -15,6 +16,8 @@ type budget struct {
 }
 
 const (
+	// mostBudget is the largest BudgetMiB: more is a mistake, such as KiB. The number of bytes is an int.
+	mostBudget = min(64<<10, math.MaxInt>>20)
 	// ringSets is how many rings a processor has: of errors, of events that were above their share, and of all others.
 	ringSets = 3
 	// Limits of the size of a ring, which is a power of two.

@@ -37,6 +37,7 @@ func (s *session) check(src source) (more bool, err error) {
 	if s.isStopping() {
 		return false, nil
 	}
+	s.logLimits(time.Now())
 	var missing error
 	if s.cfg.Transport != TransportKernel {
 		s.available.set(TransportMemory, nil)

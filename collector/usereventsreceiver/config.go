@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/reader"
@@ -52,6 +53,25 @@ func defaultConfig() *Config {
 	return c
 }
 
+// Unmarshal implements [confmap.Unmarshaler]. It refuses a fraction where an integer is expected, which decoding drops.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := conf.Unmarshal(c); err != nil {
+		return err
+	}
+	decoded := confmap.New()
+	if err := decoded.Marshal(c); err != nil {
+		return err
+	}
+	var errs []error
+	for _, key := range conf.AllKeys() {
+		v, isFloat := conf.Get(key).(float64)
+		if n, isInt := decoded.Get(key).(int); isFloat && isInt && float64(n) != v {
+			errs = append(errs, fmt.Errorf("%s: %v is not a whole number", strings.ReplaceAll(key, confmap.KeyDelimiter, "."), v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // where returns the condition of the level and of Where. Errors have the keys.
 func (c *Config) where() (*reader.Condition, error) {
 	var parts []string
@@ -86,7 +106,7 @@ func validateConfig(c *Config) error {
 	if _, err := c.where(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := within("budget_mib", c.BudgetMiB, 1, 1<<20); err != nil {
+	if err := within("budget_mib", c.BudgetMiB, 1, mostBudget); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {

@@ -115,7 +115,7 @@ func TestConfigInvalid(t *testing.T) {
 		`transport: "shared"`,
 		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1", `rules_file: "rules.yaml"`,
 		"program_share: records_per_second: -1", "kib_per_second: 4194304",
-		"budget_mib: 0", "ring: latency: 1ns", "reorder_window: 2s",
+		"budget_mib: 0 is not from 1 to 65536", "ring: latency: 1ns", "reorder_window: 2s",
 		"batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,
 		"tail: when: ", "by: it is empty", "window: 0s", "size_mib: 0",
@@ -130,6 +130,36 @@ func TestConfigInvalid(t *testing.T) {
 	cfg := defaultConfig()
 	cfg.Events, cfg.Exclude, cfg.Transport = []string{"user_events:a", "sched:b"}, []string{"sched:c"}, TransportMemory
 	assert.EqualError(t, confmap.Validate(cfg), `events: "sched:b" is an event of the kernel, which transport: memory does not read`)
+}
+
+// TestConfigBudget: a budget is a whole number in its range. A fraction would be dropped, also of other integers.
+func TestConfigBudget(t *testing.T) {
+	for text, want := range map[string]string{
+		"budget_mib: 1":                       "",
+		"budget_mib: 65536":                   "",
+		"budget_mib: 64.0":                    "",
+		"budget_mib: 0":                       "budget_mib: 0 is not from 1 to 65536",
+		"budget_mib: 65537":                   "budget_mib: 65537 is not from 1 to 65536",
+		"budget_mib: 200000":                  "budget_mib: 200000 is not from 1 to 65536",
+		"budget_mib: 2.5":                     "budget_mib: 2.5 is not a whole number",
+		"budget_mib: .inf":                    "budget_mib: +Inf is not a whole number",
+		"spans: {max_size_mib: 1.5}":          "spans.max_size_mib: 1.5 is not a whole number",
+		"retry_on_failure: {multiplier: 1.2}": "",
+	} {
+		retrieved, err := confmap.NewRetrievedFromYAML([]byte(text))
+		require.NoError(t, err)
+		conf, err := retrieved.AsConf()
+		require.NoError(t, err)
+		cfg := defaultConfig()
+		if err = conf.Unmarshal(cfg); err == nil {
+			err = confmap.Validate(cfg)
+		}
+		if want == "" {
+			assert.NoError(t, err, text)
+		} else {
+			assert.ErrorContains(t, err, want, text)
+		}
+	}
 }
 
 // TestConfigWhere: a level is one of log records.

@@ -181,7 +181,7 @@ type Config struct {
 	RecordAttributes RecordAttributesConfig `mapstructure:"attributes"`
 	// Has the limits of a batch, which is delivered when it reaches one of them.
 	Batch BatchConfig `mapstructure:"batch"`
-	// Memory for rings and queue on this machine, in MiB, however many processors it has.
+	// Memory for rings and queue on this machine, in whole MiB from 1 to 65536, however many processors it has.
 	BudgetMiB int `mapstructure:"budget_mib"`
 	// Directory of a cgroup, such as `/sys/fs/cgroup/kubepods.slice`. Only the processes in and below it are recorded. Empty means all processes.
 	Cgroup string `mapstructure:"cgroup,omitempty"`

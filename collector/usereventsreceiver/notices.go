@@ -42,9 +42,7 @@ func (s *session) notice(n reader.Notice) {
 		s.logger.Warn("a program had disabled the event, since its ring was full and not read: records of that time are not counted",
 			event, zap.Duration("at_most", n.Gap))
 	case reader.NoticeLimited:
-		s.logger.Warn("an event was disabled, since its program was above its share", event, zap.Uint64("times", n.Count), zap.Duration("for", n.Gap))
-		s.telemetry.ReceiverUserEventsLimits.Add(context.Background(), int64(n.Count), s.telemetry.with(eventAttribute(n.Event)))
-		s.telemetry.ReceiverUserEventsLimitedTime.Add(context.Background(), n.Gap.Seconds(), s.telemetry.with(eventAttribute(n.Event)))
+		s.limited(n)
 	case reader.NoticeDetached:
 		s.logger.Debug("detached, since the last program that wrote the event has exited", event, zap.Error(n.Err))
 	default:

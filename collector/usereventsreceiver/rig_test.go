@@ -39,6 +39,7 @@ type machine struct {
 
 	mu      sync.Mutex
 	errs    []error // of the next attempts to open a source
+	refuse  []error // of the next calls of Add
 	kernel  error   // why the kernel's events cannot be read; those of the machine are then in shared memory
 	tried   int     // attempts to read the kernel's events alone
 	opened  int     // other sources
@@ -205,7 +206,16 @@ func (s *machineSource) Stats() (reader.Stats, error) {
 	return st, nil
 }
 
-func (s *machineSource) Add([]reader.Addition) error { return nil }
+func (s *machineSource) Add([]reader.Addition) error {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	if len(s.m.refuse) == 0 {
+		return nil
+	}
+	err := s.m.refuse[0]
+	s.m.refuse = s.m.refuse[1:]
+	return err
+}
 
 func (s *machineSource) Stop() error {
 	s.tool.Detach()

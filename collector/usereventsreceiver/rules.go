@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,11 +18,13 @@ import (
 
 // rule selects records for a while, beside those that the configuration selects.
 type rule struct {
-	Events  []string  `mapstructure:"events"` // patterns of user events; none means all
-	Exclude []string  `mapstructure:"exclude"`
-	Level   string    `mapstructure:"level"`
-	Where   string    `mapstructure:"where"`
-	Until   time.Time `mapstructure:"until"`
+	Events  []string `mapstructure:"events"` // patterns of user events; none means all
+	Exclude []string `mapstructure:"exclude"`
+	Level   string   `mapstructure:"level"`
+	Where   string   `mapstructure:"where"`
+	Until   any      `mapstructure:"until"` // a string, or the time that YAML makes of one without quotes
+
+	end time.Time // Until, parsed
 }
 
 // ruleFile is the content of the file. Errors have the name of the type.
@@ -38,7 +39,7 @@ const (
 	maxRulesSize  = 64 << 10 // of the file: the memory and the time that a parser needs are a multiple of that
 )
 
-// parseRules parses the content of a file of rules. It reports all errors, and returns no rules then.
+// parseRules parses the content of a file of rules. It reports all errors, and returns no rules then. Rules that have expired are no error.
 func parseRules(text []byte, now time.Time) ([]rule, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -70,15 +71,30 @@ func parseRules(text []byte, now time.Time) ([]rule, error) {
 	return file.Rules, nil
 }
 
+// check sets the end of the rule.
 func (r *rule) check(now time.Time) error {
 	_, err := r.addition()
-	switch {
-	case r.Until.IsZero():
-		err = errors.Join(err, errors.New("until is missing: a time such as 2026-11-27T05:15:00Z"))
-	case r.Until.Sub(now) > maxRuleTime:
-		err = errors.Join(err, fmt.Errorf("until: %s is more than %v from now", r.Until.Format(time.RFC3339), maxRuleTime))
+	end, untilErr := endOf(r.Until)
+	if r.end = end; untilErr == nil && end.Sub(now) > maxRuleTime {
+		untilErr = fmt.Errorf("until: %s is more than %v from now", end.Format(time.RFC3339), maxRuleTime)
 	}
-	return err
+	return errors.Join(err, untilErr)
+}
+
+// endOf returns the time of the key until.
+func endOf(until any) (end time.Time, err error) {
+	const want = "want RFC 3339, as 2026-01-02T15:04:05Z"
+	switch v := until.(type) {
+	case nil:
+		return end, errors.New("until is missing: " + want)
+	case time.Time:
+		return v, nil
+	case string:
+		if end, err = time.Parse(time.RFC3339, v); err == nil {
+			return end, nil
+		}
+	}
+	return end, fmt.Errorf("until: %q is no time: %s", fmt.Sprint(until), want)
 }
 
 // addition returns the rule for a reader. Errors have the keys.
@@ -100,17 +116,18 @@ func (r *rule) addition() (reader.Addition, error) {
 
 // rules are those of the file discovery.rules_file.
 type rules struct {
-	path string
-	text []byte // of the last look; nil if there was none or no file
-	last string // what was wrong with the file
+	path   string
+	text   []byte // of the last look; nil if there was none or no file
+	last   string // what was wrong with the file
+	failed string // why the rules in force are not applied; empty if they are
 
 	mu   sync.Mutex
 	list []rule // in force; guarded by mu
 }
 
 // look reads the file, drops the rules whose time is over, and reports whether the rules in force have changed. With an error, they are
-// those of before, until their end.
-func (r *rules) look(now time.Time) (changed bool, err error) {
+// those of before, until their end. expired has the numbers of the rules of a new file whose time was over before.
+func (r *rules) look(now time.Time) (changed bool, expired []int, err error) {
 	text, err := readRules(r.path)
 	isNew := err == nil && (!bytes.Equal(text, r.text) || r.last != "")
 	list := r.list
@@ -121,15 +138,21 @@ func (r *rules) look(now time.Time) (changed bool, err error) {
 		}
 		r.text = text
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(r rule) bool {
-		left := r.Until.Sub(now)
-		return left <= 0 || left > maxRuleTime // the clock was set back
-	})
+	isNew = isNew && err == nil
+	var inForce []rule
+	for i := range list {
+		switch left := list[i].end.Sub(now); {
+		case left > 0 && left <= maxRuleTime: // else the clock was set back
+			inForce = append(inForce, list[i])
+		case left <= 0 && isNew:
+			expired = append(expired, i+1)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changed = len(list) != len(r.list) || isNew && err == nil && len(list) > 0
-	r.list = list
-	return changed, err
+	changed = len(inForce) != len(r.list) || isNew && len(inForce) > 0
+	r.list = inForce
+	return changed, expired, err
 }
 
 // readRules returns the content of a file of rules, and nothing if there is none.
@@ -159,7 +182,7 @@ func readRules(path string) ([]byte, error) {
 func (r *rules) next(now time.Time) time.Duration {
 	wait := rulesInterval
 	for i := range r.list {
-		wait = min(wait, max(r.list[i].Until.Sub(now), 0))
+		wait = min(wait, max(r.list[i].end.Sub(now), 0))
 	}
 	return wait
 }
@@ -179,17 +202,7 @@ func (r *rules) additions() (list []reader.Addition) {
 // link, which another one replaces.
 func (s *session) watchRules() {
 	for {
-		changed, err := s.rules.look(time.Now())
-		if err != nil && err.Error() != s.rules.last {
-			s.logger.Error("the file of rules is refused: the earlier rules stay until they end", zap.String("file", s.rules.path), zap.Error(err))
-			s.telemetry.ReceiverUserEventsRefusedRules.Add(s.ctx, 1, s.telemetry.with())
-		}
-		if s.rules.last = ""; err != nil {
-			s.rules.last = err.Error()
-		}
-		if changed {
-			s.applyRules()
-		}
+		s.lookAtRules(time.Now())
 		select {
 		case <-s.stopping:
 			return
@@ -198,17 +211,40 @@ func (s *session) watchRules() {
 	}
 }
 
-// applyRules makes the open source keep to the rules.
+// lookAtRules looks at the file of rules, and applies the rules if they have changed or were not applied before.
+func (s *session) lookAtRules(now time.Time) {
+	file := zap.String("file", s.rules.path)
+	changed, expired, err := s.rules.look(now)
+	if err != nil && err.Error() != s.rules.last {
+		s.logger.Error("the file of rules is refused: the earlier rules stay until they end", file, zap.Error(err))
+		s.telemetry.ReceiverUserEventsRefusedRules.Add(s.ctx, 1, s.telemetry.with())
+	}
+	if s.rules.last = ""; err != nil {
+		s.rules.last = err.Error()
+	}
+	if len(expired) > 0 {
+		s.logger.Warn("rules of the file have expired and are not in force", file, zap.Ints("rules", expired))
+	}
+	if changed || s.rules.failed != "" {
+		s.applyRules()
+	}
+}
+
+// applyRules makes the open source keep to the rules. They were checked, so the reason of an error may pass: the next look tries again.
 func (s *session) applyRules() {
 	list := s.rules.additions()
 	s.telemetry.ReceiverUserEventsActiveRules.Record(s.ctx, int64(len(list)), s.telemetry.with())
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.rules.failed
+	s.rules.failed = ""
 	if s.source == nil {
 		return // openSource applies them
 	}
 	if err := s.source.Add(list); err != nil && !errors.Is(err, os.ErrClosed) {
-		s.logger.Error("rules are not applied", zap.Error(err))
+		if s.rules.failed = err.Error(); s.rules.failed != before {
+			s.logger.Error("rules are not applied", zap.Error(err))
+		}
 		return
 	}
 	s.logger.Info("rules are in force", zap.Int("rules", len(list)))

@@ -26,8 +26,8 @@ func TestParseRules(t *testing.T) {
 	list, err := parseRules([]byte(goodRules), noon)
 	require.NoError(t, err)
 	require.Len(t, list, 2)
-	assert.True(t, list[0].Until.Equal(noon.Add(15*time.Minute)))
-	assert.True(t, list[1].Until.Equal(noon.Add(24*time.Hour)))
+	assert.True(t, list[0].end.Equal(noon.Add(15*time.Minute)))
+	assert.True(t, list[1].end.Equal(noon.Add(24*time.Hour)))
 	a, err := list[0].addition()
 	require.NoError(t, err)
 	assert.Equal(t, "(level >= debug or not has(level)) and (program == checkout\n)", a.Where.String())
@@ -53,7 +53,8 @@ func TestParseRulesInvalid(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"rules: [{events: [a]}]":                                   "rule 1: until is missing",
-		"rules: [{until: soon}]":                                   "until",
+		"rules: [{" + until + "}, {until: soon}]":                  `rule 2: until: "soon" is no time: want RFC 3339, as 2026-01-02T15:04:05Z`,
+		"rules: [{until: 15}]":                                     `rule 1: until: "15" is no time: want RFC 3339`,
 		"rules: [{until: 2026-11-28T12:00:01Z}]":                   "rule 1: until: 2026-11-28T12:00:01Z is more than 24h0m0s from now",
 		"rules: [{" + until + "}, {level: loud, " + until + "}]":   `rule 2: level: level "loud"`,
 		"rules: [{where: status >, " + until + "}]":                "rule 1: where:",
@@ -78,7 +79,7 @@ func TestRulesFile(t *testing.T) {
 	now := noon
 	look := func(wantChanged bool, want int) error {
 		t.Helper()
-		changed, err := r.look(now)
+		changed, _, err := r.look(now)
 		assert.Equal(t, wantChanged, changed)
 		assert.Len(t, r.additions(), want)
 		if r.last = ""; err != nil {
@@ -135,7 +136,7 @@ func FuzzRules(f *testing.F) {
 		for i := range list {
 			_, err := list[i].addition()
 			require.NoError(t, err)
-			require.False(t, list[i].Until.After(noon.Add(maxRuleTime)))
+			require.False(t, list[i].end.After(noon.Add(maxRuleTime)))
 		}
 	})
 }

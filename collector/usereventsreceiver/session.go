@@ -32,6 +32,7 @@ type session struct {
 	watching  sync.WaitGroup // of watchRules
 	kernel    kernelState    // used by collect only
 	leftOut   int            // events beyond the limits; used by notice only
+	limits    limits         // used by collect and notice only
 
 	stopping  chan struct{} // closed by Shutdown
 	delivered chan struct{} // closed when all is delivered
@@ -53,14 +54,15 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 	if err != nil {
 		return nil, err
 	}
+	logger := set.Logger.WithOptions(zap.AddStacktrace(zap.DPanicLevel)) // the reasons of its errors are outside of the program
 	s := &session{
-		cfg: cfg, rules: rules{path: cfg.Discovery.RulesFile}, open: open, logger: set.Logger, telemetry: t, queue: newQueue(cfg.budget(processors()).queue),
+		cfg: cfg, rules: rules{path: cfg.Discovery.RulesFile}, open: open, logger: logger, telemetry: t, queue: newQueue(cfg.budget(processors()).queue),
 		stopping: make(chan struct{}), delivered: make(chan struct{}), done: make(chan struct{}), patience: shutdownLimit,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.outputs.init()
 	s.outputs.retry = newRetry(cfg.RetryOnFailure, s.ctx.Done())
-	s.outputs.logger, s.outputs.telemetry = set.Logger, t
+	s.outputs.logger, s.outputs.telemetry = logger, t
 	return s, nil
 }
 
