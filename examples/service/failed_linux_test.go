@@ -41,7 +41,7 @@ func TestFailedRequests(t *testing.T) {
 	go func() { done <- run(ctx, options{listen: "localhost:0"}, &out, p) }()
 	url := address(t, &out)
 
-	r, err := reader.Open(nil, &reader.Options{Events: []string{"service"}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true}})
+	r, err := reader.Open(nil, &reader.Options{Events: []string{"service"}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true}, Notify: func(n reader.Notice) { t.Logf("notice: %+v", n) }})
 	require.NoError(t, err)
 	defer r.Close()
 	when, err := reader.ParseCondition("level >= warn")

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -238,6 +239,29 @@ func lockedFake(t *testing.T) (f *fake, number uint64, p *Programs) {
 // ownLock is a lock that the test's process holds.
 func ownLock(number uint64) Candidate {
 	return Candidate{int32(os.Getpid()), "00:01:" + strconv.FormatUint(number, 10)}
+}
+
+// TestProgramThatIsATool: a process with a program and, as a tool of others, open control files of theirs: in a directory on a disk, which
+// memory of a program never is, and one that is gone when it is opened.
+func TestProgramThatIsATool(t *testing.T) {
+	_, number, p := lockedFake(t)
+	dir := t.TempDir()
+	for i := range 20 { // in any order beside the program's
+		f, err := os.Create(filepath.Join(dir, layout.ControlName+"-"+strconv.Itoa(i)))
+		require.NoError(t, err)
+		defer f.Close()
+	}
+	p.update([]Candidate{ownLock(number)})
+	require.NotNil(t, p.known[ownLock(number)])
+
+	opened := p.known[ownLock(number)].program
+	own := fmt.Sprintf("/proc/self/fd/%d", opened.controlFD)
+	again := &Program{dataFD: -1, controlFD: -1, data: opened.data}
+	require.NoError(t, again.openControl([]string{filepath.Join(dir, "gone"), own}))
+	require.NoError(t, again.Close())
+	again = &Program{dataFD: -1, controlFD: -1, data: opened.data}
+	require.ErrorIs(t, again.openControl([]string{filepath.Join(dir, "gone")}), fs.ErrNotExist)
+	require.NoError(t, again.Close())
 }
 
 // TestMissingLock: a program whose lock the kernel's list has left out has not ended.

@@ -118,30 +118,34 @@ func (p *Program) openData(path string) (err error) {
 	return nil
 }
 
-// openControl opens that one of the files which belongs to the data.
-func (p *Program) openControl(paths []string) (err error) {
+// openControl opens that one of the files which belongs to the data. Those that cannot be opened may be of other programs, of which the
+// process is a tool.
+func (p *Program) openControl(paths []string) error {
 	if p.data == nil {
 		return nil // openData has said why
 	}
+	var errs []error
 	for _, path := range paths {
-		var seals sys.Seals
-		if p.controlFD, seals, err = sys.OpenMemory(path, true, p.named); err != nil {
+		fd, seals, err := sys.OpenMemory(path, true, p.named)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if seals.Inode != p.data.Control {
+			_ = sys.Close(fd)
+			continue
+		}
+		p.controlFD = fd
+		if err := p.verify(seals, layout.ControlSize, false); err != nil {
+			return fmt.Errorf("%s: %w", layout.ControlName, err)
+		}
+		if p.writable, err = sys.MapWritable(p.controlFD, layout.ControlSize); err != nil {
 			return err
 		}
-		if seals.Inode == p.data.Control {
-			if err := p.verify(seals, layout.ControlSize, false); err != nil {
-				return fmt.Errorf("%s: %w", layout.ControlName, err)
-			}
-			if p.writable, err = sys.MapWritable(p.controlFD, layout.ControlSize); err != nil {
-				return err
-			}
-			p.control = layout.ControlAt(p.writable)
-			return nil
-		}
-		_ = sys.Close(p.controlFD)
-		p.controlFD = -1
+		p.control = layout.ControlAt(p.writable)
+		return nil
 	}
-	return fmt.Errorf("%s: the process has none that belongs to the data", layout.ControlName)
+	return errors.Join(append(errs, fmt.Errorf("%s: the process has none that belongs to the data", layout.ControlName))...)
 }
 
 // verify checks what the kernel knows about a file, so that reading it does not fault.
