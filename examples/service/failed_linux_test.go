@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -41,7 +42,10 @@ func TestFailedRequests(t *testing.T) {
 	go func() { done <- run(ctx, options{listen: "localhost:0"}, &out, p) }()
 	url := address(t, &out)
 
-	r, err := reader.Open(nil, &reader.Options{Events: []string{"service"}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true}, Notify: func(n reader.Notice) { t.Logf("notice: %+v", n) }})
+	r, err := reader.Open(nil, &reader.Options{
+		Events: []string{"service"}, Processes: []int{os.Getpid()}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true},
+		Notify: func(n reader.Notice) { t.Logf("notice: %+v", n) },
+	})
 	require.NoError(t, err)
 	defer r.Close()
 	when, err := reader.ParseCondition("level >= warn")
