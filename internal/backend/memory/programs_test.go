@@ -251,17 +251,12 @@ func TestProgramsInOrder(t *testing.T) {
 			}
 			g.size = 24 // and more
 			least := testscale.Count(20_000, 2_000)
-			g.until("records of each", func() bool {
-				for _, pid := range g.own {
-					if g.read[pid] < least {
-						return false
-					}
-				}
-				return true
+			// One look can find the rings of each full: a program that had a processor filled them before another had it.
+			g.until("records of each, by turns", func() bool {
+				few := func(pid int32) bool { return g.read[pid] < least }
+				return g.changes > programs && !slices.ContainsFunc(g.own, few)
 			})
-			changes := g.changes
-			t.Logf("%v records, of another program than the one before: %d", g.read, changes)
-			assert.Greater(t, changes, programs, "they ran at the same time")
+			t.Logf("%v records, of another program than the one before: %d", g.read, g.changes)
 			assert.Zero(t, g.late)
 			assert.Zero(t, g.Late())
 		})
