@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/config/configretry"
-	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/reader"
@@ -51,25 +50,6 @@ func defaultConfig() *Config {
 	c.RetryOnFailure.InitialInterval, c.RetryOnFailure.MaxInterval = 100*time.Millisecond, 5*time.Second
 	c.Attributes = metadata.DefaultResourceAttributesConfig()
 	return c
-}
-
-// Unmarshal implements [confmap.Unmarshaler]. It refuses a fraction where an integer is expected, which decoding drops.
-func (c *Config) Unmarshal(conf *confmap.Conf) error {
-	if err := conf.Unmarshal(c); err != nil {
-		return err
-	}
-	decoded := confmap.New()
-	if err := decoded.Marshal(c); err != nil {
-		return err
-	}
-	var errs []error
-	for _, key := range conf.AllKeys() {
-		v, isFloat := conf.Get(key).(float64)
-		if n, isInt := decoded.Get(key).(int); isFloat && isInt && float64(n) != v {
-			errs = append(errs, fmt.Errorf("%s: %v is not a whole number", strings.ReplaceAll(key, confmap.KeyDelimiter, "."), v))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // where returns the condition of the level and of Where. Errors have the keys.

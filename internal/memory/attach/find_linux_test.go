@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/userevents/userevents-go/internal/testscale"
 )
@@ -26,7 +26,7 @@ func TestFindBesideLocks(t *testing.T) {
 		f, err := os.Create(filepath.Join(dir, strconv.Itoa(i)))
 		require.NoError(t, err)
 		defer f.Close()
-		require.NoError(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+		require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 		files = append(files, f)
 	}
 	var stop atomic.Bool
@@ -34,8 +34,8 @@ func TestFindBesideLocks(t *testing.T) {
 	wg.Go(func() {
 		for !stop.Load() {
 			for _, f := range files {
-				assert.NoError(t, unix.Flock(int(f.Fd()), unix.LOCK_UN))
-				assert.NoError(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+				assert.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
+				assert.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 			}
 		}
 	})
