@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -46,30 +47,34 @@ func TestReaderLimit(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{Limit: 3, Excludes: []string{"*_request"}}) // of which records of any level are
-	read := 0
-	for range 2 {
-		n := m.flood(r, l)
-		read += n
-		assert.Greater(t, n, 3)
-		l.Info("in no count")
-		l.Error("hello")
-		assert.Equal(t, []string{"ERROR hello"}, m.read(r))
-		m.resumes(r, l)
-	}
-	assert.Empty(t, m.notices)
-	require.NoError(t, r.Stop())
-	r.SetDeadline(time.Time{})
-	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
-	require.Len(t, m.notices, 1)
-	n := m.notices[0]
-	assert.Equal(t, []any{NoticeLimited, "user_events:myapp_info", uint64(2), 2 * time.Millisecond}, []any{n.Kind, n.Event, n.Count, n.Gap})
-	assert.Equal(t, "limited", n.Kind.String())
-	st, err := r.Stats()
-	require.NoError(t, err)
-	assert.EqualValues(t, read+2, st.Selected)
-	assert.Equal(t, []any{2 * time.Millisecond, uint64(2)}, []any{st.Total.Limited, st.Total.LimitedTimes})
-	i := slices.IndexFunc(st.Events, func(s EventStats) bool { return s.Name == "user_events:myapp_info" })
-	assert.Equal(t, []any{2 * time.Millisecond, uint64(2)}, []any{st.Events[i].Limited, st.Events[i].LimitedTimes})
+
+	synctest.Test(t, func(t *testing.T) { // else a second may end before an event that is disabled is seen to be
+		read := 0
+		for range 2 {
+			n := m.flood(r, l)
+			read += n
+			assert.Greater(t, n, 3)
+			l.Info("in no count")
+			l.Error("hello")
+			assert.Equal(t, []string{"ERROR hello"}, m.read(r))
+			m.resumes(r, l)
+		}
+		assert.Empty(t, m.notices)
+		require.NoError(t, r.Stop())
+		r.SetDeadline(time.Time{})
+		assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+		require.Len(t, m.notices, 1)
+		n := m.notices[0]
+		assert.Equal(t, []any{NoticeLimited, "user_events:myapp_info", uint64(2), 2 * time.Millisecond}, []any{n.Kind, n.Event, n.Count, n.Gap})
+		assert.Equal(t, "limited", n.Kind.String())
+		st, err := r.Stats()
+		require.NoError(t, err)
+		assert.EqualValues(t, read+2, st.Selected)
+		assert.Equal(t, []any{2 * time.Millisecond, uint64(2)}, []any{st.Total.Limited, st.Total.LimitedTimes})
+		i := slices.IndexFunc(st.Events, func(s EventStats) bool { return s.Name == "user_events:myapp_info" })
+		assert.Equal(t, []any{2 * time.Millisecond, uint64(2)}, []any{st.Events[i].Limited, st.Events[i].LimitedTimes})
+		require.NoError(t, r.Close())
+	})
 }
 
 // TestReaderLimitEnds: an event whose programs have ended while it was detached has ended, and one that a new program registers is
@@ -108,17 +113,20 @@ func TestReaderLimitFails(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{Events: []string{"myapp_info"}, Limit: 1})
-	m.refusePause = errno.EBADF
-	m.flood(r, l)
-	m.mu.Lock()
-	m.refuse = errno.EMFILE
-	m.mu.Unlock()
-	testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, "no notice")
-	for i, want := range []error{errno.EBADF, errno.EMFILE} {
-		assert.Equal(t, NoticeFailed, m.notices[i].Kind)
-		assert.ErrorIs(t, m.notices[i].Err, want)
-	}
-	assert.NotNil(t, r.match(tracefs.At(m.tracefs).Event("myapp_info")))
+	synctest.Test(t, func(t *testing.T) { // see TestReaderLimit
+		m.refusePause = errno.EBADF
+		m.flood(r, l)
+		m.mu.Lock()
+		m.refuse = errno.EMFILE
+		m.mu.Unlock()
+		testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) == 2 }, "no notice")
+		for i, want := range []error{errno.EBADF, errno.EMFILE} {
+			assert.Equal(t, NoticeFailed, m.notices[i].Kind)
+			assert.ErrorIs(t, m.notices[i].Err, want)
+		}
+		assert.NotNil(t, r.match(tracefs.At(m.tracefs).Event("myapp_info")))
+		require.NoError(t, r.Close())
+	})
 }
 
 // TestReaderLimitOfOthers: events that no program encodes have no limit.
