@@ -119,10 +119,16 @@ func (r *Reader) begin(refused error) error {
 	case len(failed) > 0:
 		return failed[0]
 	case r.o.NoFollow || !slices.ContainsFunc(r.selection.events, pattern.userEvents):
-		return fmt.Errorf("no event matches: %w", fs.ErrNotExist)
+		return noMatchError{r.o.Events}
 	}
 	return nil
 }
+
+// noMatchError names patterns that no event matches. It is [fs.ErrNotExist], whose text is about files.
+type noMatchError struct{ patterns []string }
+
+func (e noMatchError) Error() string        { return "no event matches " + strings.Join(e.patterns, ", ") }
+func (e noMatchError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // refusedEach takes the notices away if the kernel has refused each event for lack of permission, and returns the first reason.
 func (r *Reader) refusedEach() error {

@@ -165,6 +165,7 @@ func TestReaderFollows(t *testing.T) {
 	m = newMachine(t)
 	_, err := m.open(Options{Events: []string{"myapp"}, NoFollow: true})
 	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.EqualError(t, err, "no event matches myapp", "it is no file that does not exist")
 	assert.True(t, m.closed)
 	m = newMachine(t)
 	m.logger(m.program(), "myapp")

@@ -295,8 +295,9 @@ func (x *examination) processes(all bool) {
 	}
 }
 
-// hostPIDRemedy is what to do about a PID namespace of its own.
-const hostPIDRemedy = "run uevents in the host's PID namespace: docker run --pid=host; in Kubernetes hostPID: true"
+// hostPIDRemedy is what to do about a PID namespace of its own. A debug container in a pod cannot have the host's.
+const hostPIDRemedy = "run uevents in the host's PID namespace: docker run --pid=host; in Kubernetes hostPID: true; " +
+	"or in that of the program, as its user: kubectl debug --target=CONTAINER"
 
 // refusedRemedy is what to do about processes that this user may not look into.
 const refusedRemedy = "run uevents as root with these capabilities, in a container too: docker run --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH"

@@ -58,7 +58,7 @@ func TestHintForOpen(t *testing.T) {
 	said := func(err error) (message, remedy string) { return messageOf(hintForOpen(fmt.Errorf("reader: %w", err))) }
 	call := func(name string) error { return os.NewSyscallError(name, syscall.EPERM) }
 	message, remedy := said(&perfaccess.Error{Err: call("perf_event_open"), Process: perfaccess.Process{Paranoid: 4}})
-	assert.Equal(t, "reader: perf_event_open: operation not permitted (no CAP_PERFMON, and kernel.perf_event_paranoid is 4)", message)
+	assert.Equal(t, "perf_event_open: operation not permitted (no CAP_PERFMON, and kernel.perf_event_paranoid is 4)", message)
 	assert.Regexp(t, `^sudo setcap cap_perfmon\+ep `+regexp.QuoteMeta(self())+"\n(?s:.*)\nor run it as root; or let a group ", remedy)
 	_, remedy = said(call("open"))
 	assert.Contains(t, remedy, "files of tracefs")

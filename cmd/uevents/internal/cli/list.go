@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,9 @@ underscore, or a glob such as '*_error'.`,
 			}
 			list, not, err := e.events(match)
 			if err != nil {
+				if errors.Is(err, fs.ErrPermission) { // there may be similar names in shared memory
+					e.sayUnmatched(args, nil, false)
+				}
 				return err
 			}
 			e.sayNotListed(not.kernel)

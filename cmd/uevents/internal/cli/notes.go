@@ -61,7 +61,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 	if events == 0 {
 		others := ""
 		if os.Geteuid() > 0 {
-			others = "; programs of other users take root"
+			others = "; " + othersNeedRoot
 		}
 		sayNamespace(n.add)
 		n.flush()
@@ -76,6 +76,9 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 	fmt.Fprintln(n.w, line)
 	n.smaller(st)
 }
+
+// othersNeedRoot is said to other users than root.
+const othersNeedRoot = "programs of other users take root"
 
 // never says that no record of the events that are there can be selected.
 func never(st *reader.Stats) string {

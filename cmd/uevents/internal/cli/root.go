@@ -161,10 +161,11 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// messageOf returns the text of an error, and its remedy, which may be empty. Errors of package uevents begin with its name, and
-// have their remedy in the text.
+// messageOf returns the text of an error, and its remedy, which may be empty. Errors of packages uevents and reader begin
+// with their names, and those of uevents have their remedy in the text.
 func messageOf(err error) (message, remedy string) {
 	message = strings.Replace(strings.TrimPrefix(err.Error(), "uevents: "), ": uevents: ", ": ", 1)
+	message = strings.TrimPrefix(message, "reader: ")
 	if refused, ok := errors.AsType[*perfaccess.Error](err); ok {
 		message = strings.Replace(message, refused.Remedy(), "", 1) // hintForPerf has it, with the path of this program
 	}

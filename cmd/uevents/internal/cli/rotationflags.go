@@ -36,7 +36,7 @@ const leastFile = 64 << 10
 // add adds the flags.
 func (f *rotationFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.maxSize, "max-size", "", "begin another file when one has this `SIZE`, such as 64M")
+	flags.StringVar(&f.maxSize, "max-size", "", "begin another file when one has this `SIZE`, such as 64M; at least 64K")
 	flags.IntVar(&f.maxFiles, "max-files", 0, "keep the newest `N` files of --max-size, and remove older ones; 0 keeps all")
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,13 +85,13 @@ func (e *env) find(name string) ([]event, error) {
 		t := dir.Event(name)
 		format, err := t.Format()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, e.noEvent(name, fs.ErrNotExist)
+			return nil, e.noEvent(name, missing{})
 		}
 		return []event{{system: t.System(), name: t.Name(), format: format, textFilters: true}}, hintForList(err)
 	}
 	list, not, err := e.events(func(system, n string) bool { return n == name || system+":"+n == name })
-	if err == nil && len(list) == 0 {
-		return nil, e.noEvent(name, cmp.Or(not.memory, fs.ErrNotExist))
+	if len(list) == 0 && (err == nil || errors.Is(err, fs.ErrPermission)) {
+		return nil, e.noEvent(name, missing{err, not.memory})
 	}
 	sayRefused(e.say, not.memory)
 	return list, err
@@ -146,20 +147,28 @@ func describeKernel(dir *tracefs.Dir, ev event) (shown *shownEvent, err error) {
 }
 
 // noEvent is the error for an event that does not exist, as far as this user may look. A name that begins those of others was meant as a
-// pattern.
-func (e *env) noEvent(name string, reason error) error {
-	err := fmt.Errorf("no event %s: %w", name, reason)
-	names := e.namesOf(name)
-	if similar := e.namesOf(e.similarPatterns([]string{name})...); len(names) == 0 && len(similar) > 0 {
-		return hintError{err, "did you mean " + listed(similar) + "?"}
+// pattern. What root may not read is a lack of permission; other users do not expect the programs of others.
+func (e *env) noEvent(name string, not missing) error {
+	hint := "see uevents list"
+	if names := e.namesOf(name); len(names) > 0 {
+		hint = "name one event: " + listed(names)
+	} else if similar := e.namesOf(e.similarPatterns([]string{name})...); len(similar) > 0 {
+		hint = "did you mean " + listed(similar) + "?"
+	} else if not.memory != nil && os.Geteuid() > 0 {
+		hint += "; " + othersNeedRoot
 	}
+	if not == (missing{}) {
+		return hintError{fmt.Errorf("no event has the name %s", name), hint}
+	}
+	err := fmt.Errorf("no event that this user may read has the name %s", name)
 	switch {
-	case len(names) == 0 && errors.Is(reason, fs.ErrPermission):
-		return hintError{err, refusedRemedy}
-	case len(names) == 0:
-		return hintError{err, "see uevents list"}
+	case not.kernel != nil:
+		_, remedy := messageOf(not.kernel)
+		return hintError{fmt.Errorf("%w; the kernel's events are not listed: %w", err, not.kernel), hint + "\n" + remedy}
+	case os.Geteuid() == 0:
+		return hintError{fmt.Errorf("%w; %w", err, not.memory), hint + "\n" + refusedRemedy}
 	}
-	return hintError{err, "name one event: " + listed(names)}
+	return hintError{err, hint}
 }
 
 // namesOf returns the printable names of the events that match, as far as this user may list them.
