@@ -41,13 +41,21 @@ func (t *target) build(work string) (program string, err error) {
 
 var place = regexp.MustCompile(`(?m)^(?:vet: )?(\S+\.go):(\d+):\d+: `)
 
-// disown gives mutants in the lines of a compiler's errors programs of their own. It returns false if there are none.
+// disown gives mutants in the lines of a compiler's errors, and of the expressions there, programs of their own. It returns false if there
+// are none.
 func (t *target) disown(errs string) bool {
 	found := false
 	for _, e := range place.FindAllStringSubmatch(errs, -1) {
-		line, _ := strconv.Atoi(e[2])
+		first, _ := strconv.Atoi(e[2])
+		last := first
+		of := func(m *mutant) bool { return filepath.Base(m.file.path) == filepath.Base(e[1]) }
 		for _, m := range t.mutants {
-			if filepath.Base(m.file.path) == filepath.Base(e[1]) && m.line == line && !m.own {
+			if of(m) && t.fset.Position(m.node.Pos()).Line == first {
+				last = max(last, t.fset.Position(m.node.End()).Line)
+			}
+		}
+		for _, m := range t.mutants {
+			if of(m) && first <= m.line && m.line <= last && !m.own {
 				m.own, found = true, true
 			}
 		}

@@ -80,6 +80,9 @@ func (t *target) test(o options) error {
 	if err != nil {
 		return err
 	}
+	if got := t.try(program, tests, &mutant{}); got != lived {
+		return errors.New("the tests fail without a mutant, though each passes alone: -skip leaves some out")
+	}
 	if err := t.choose(o); err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ func TestSample(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		" ARITHMETIC_BASE 4 * 2":                                      "KILLED",
 		" ARITHMETIC_BASE size - 1":                                   "KILLED",
+		" ARITHMETIC_BASE len(`a`+ `b`) + 3*size":                     "KILLED", // over several lines
+		" ARITHMETIC_BASE 3*size":                                     "KILLED",
 		"grade INVERT_LOGICAL n > 90 && n != 95":                      "KILLED",
 		"grade CONDITIONALS_NEGATION n > 90":                          "KILLED",
 		"grade CONDITIONALS_BOUNDARY n > 90":                          "KILLED",
@@ -49,6 +51,16 @@ func TestSample(t *testing.T) {
 		"unused CONDITIONALS_BOUNDARY counts[\"b\"] > 1":              "NOT COVERED",
 		"unused INVERT_ASSIGNMENTS counts[\"b\"] -= 2":                "LIVED",
 	}, got)
+}
+
+// TestFailingTests: tests that fail without a mutant would kill each.
+func TestFailingTests(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	pkg, err := load(filepath.Join(here, "..", ".."), "./.ci/mutate/testdata/together")
+	require.NoError(t, err)
+	assert.ErrorContains(t, pkg.test(options{}), "the tests fail without a mutant")
+	assert.Equal(t, notCovered, pkg.mutants[0].outcome)
 }
 
 // TestText: expressions inside each other nest, and lines stay where they are.

@@ -5,6 +5,10 @@ const size = 4 * 2
 
 var table [size - 1]int
 
+const length = len(`a`+
+	`b`) +
+	3*size
+
 func grade(n int) string {
 	switch {
 	case n > 90 && n != 95:

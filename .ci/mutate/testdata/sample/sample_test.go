@@ -17,6 +17,9 @@ func TestSum(t *testing.T) {
 	if len(table) != 7 {
 		t.Error(len(table))
 	}
+	if length != 26 {
+		t.Error(length)
+	}
 }
 
 func TestNested(t *testing.T) {
