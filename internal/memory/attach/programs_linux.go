@@ -299,7 +299,8 @@ func (p *Programs) Poll() {
 	p.batch.compact()
 	now := Now() // before the heads
 	until := now
-	p.offset = time.Now().UnixNano() - int64(now)
+	mono, wall := sys.Clocks()
+	p.offset = wall - mono
 	p.limited = false
 	for _, t := range p.all {
 		t.program.guard(func() {
