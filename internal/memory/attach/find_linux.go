@@ -26,12 +26,19 @@ type Candidate struct {
 // The kernel lists the locks in parts of a read each, up to a page. Locks that go between two parts make it skip others. So a list of
 // several parts is read again until nothing has changed, or some times, each of which finds nearly all.
 func Find() ([]Candidate, error) {
-	var list []Candidate
+	list, err := find(func() (io.ReadCloser, error) { return os.Open("/proc/locks") })
+	if err != nil {
+		return nil, fmt.Errorf("finding programs: %w", err)
+	}
+	return list, nil
+}
+
+func find(open func() (io.ReadCloser, error)) (list []Candidate, err error) {
 	var last string
-	for range 8 {
-		text, parts, err := readLocks()
+	for range mostLists {
+		text, parts, err := readLocks(open)
 		if err != nil {
-			return nil, fmt.Errorf("finding programs: %w", err)
+			return nil, err
 		}
 		list = append(list, candidates(text)...)
 		if parts == 1 || text == last {
@@ -43,9 +50,12 @@ func Find() ([]Candidate, error) {
 	return slices.Compact(list), nil
 }
 
+// mostLists is how often the list of locks is read while it changes.
+const mostLists = 8
+
 // readLocks also returns in how many parts the kernel has listed the locks.
-func readLocks() (text string, parts int, err error) {
-	f, err := os.Open("/proc/locks")
+func readLocks(open func() (io.ReadCloser, error)) (text string, parts int, err error) {
+	f, err := open()
 	if err != nil {
 		return "", 0, err
 	}

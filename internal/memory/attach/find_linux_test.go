@@ -1,55 +1,134 @@
-//go:build linux && !386 && !arm && !mips && !mipsle
-
 package attach
 
 import (
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/internal/testscale"
 )
 
-// TestFindBesideLocks: a program is found while others lock and unlock more files than the kernel lists in one part.
+// between is a list of locks that calls a function behind each part, until it returns true.
+type between struct {
+	*os.File
+
+	call func(part string) (done bool)
+}
+
+func (b *between) Read(part []byte) (int, error) {
+	n, err := b.File.Read(part)
+	if b.call != nil && b.call(string(part[:n])) {
+		b.call = nil
+	}
+	return n, err
+}
+
+// TestFindBesideLocks: locks that go while the kernel lists them, which makes it skip others, hide no program, and each is listed once.
 func TestFindBesideLocks(t *testing.T) {
-	_, number, _ := lockedFake(t)
-	program := ownLock(number)
 	dir := t.TempDir()
-	var files []*os.File
-	for i := range 200 {
+	held := map[string]*os.File{} // by inode
+	for i := range 300 {          // of three parts and more
 		f, err := os.Create(filepath.Join(dir, strconv.Itoa(i)))
 		require.NoError(t, err)
 		defer f.Close()
 		require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
-		files = append(files, f)
+		var st syscall.Stat_t
+		require.NoError(t, syscall.Fstat(int(f.Fd()), &st))
+		held[strconv.FormatUint(st.Ino, 10)] = f
 	}
-	var stop atomic.Bool
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for !stop.Load() {
-			for _, f := range files {
-				assert.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
-				assert.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	own := func(list []Candidate) (inodes []string) {
+		for _, c := range list {
+			if inode := c.File[strings.LastIndexByte(c.File, ':')+1:]; int(c.PID) == os.Getpid() && held[inode] != nil {
+				inodes = append(inodes, inode)
 			}
 		}
-	})
-	missed := 0
-	for range testscale.CountConcurrent(2000, 200) {
-		list, err := Find()
-		require.NoError(t, err)
-		if !slices.Contains(list, program) {
-			missed++
-		}
+		return inodes
 	}
-	stop.Store(true)
-	wg.Wait()
-	assert.Zero(t, missed)
+	unlocked := false
+	call := func(part string) (done bool) {
+		const n = 20
+		list := own(candidates(part))
+		if len(list) < n { // a part with locks of others
+			return false
+		}
+		for _, inode := range list[:n] {
+			assert.NoError(t, syscall.Flock(int(held[inode].Fd()), syscall.LOCK_UN))
+		}
+		unlocked = true
+		return true
+	}
+	list, err := find(func() (io.ReadCloser, error) {
+		f, err := os.Open("/proc/locks")
+		b := &between{f, call}
+		call = nil
+		return b, err
+	})
+	require.NoError(t, err)
+	require.True(t, unlocked)
+	var want []string
+	for inode := range held {
+		want = append(want, inode)
+	}
+	assert.ElementsMatch(t, want, own(list), "those that have gone were listed before")
+}
+
+// TestFindReads: a list of one part is read once, one of several parts until it is the same again, and one that changes some times.
+func TestFindReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  func(n int) string
+		parts bool
+		reads int
+	}{
+		"empty":           {func(int) string { return "" }, false, 1},
+		"one part":        {func(n int) string { return lockLine(n) }, false, 1},
+		"several parts":   {func(int) string { return lockLine(1) }, true, 2},
+		"one more later":  {func(n int) string { return lockLine(min(n, 3)) }, true, 4},
+		"changes forever": {lockLine, true, mostLists},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			list, err := find(func() (io.ReadCloser, error) {
+				reads++
+				var r io.Reader = strings.NewReader(c.line(reads))
+				if c.parts {
+					r = iotest.OneByteReader(r)
+				}
+				return io.NopCloser(r), nil
+			})
+			require.NoError(t, err)
+			assert.Equal(t, c.reads, reads)
+			lines := map[string]bool{}
+			for n := range reads {
+				lines[c.line(n+1)] = true
+			}
+			delete(lines, "")
+			assert.Len(t, list, len(lines))
+		})
+	}
+	_, err := find(func() (io.ReadCloser, error) { return nil, fs.ErrPermission })
+	require.ErrorIs(t, err, fs.ErrPermission)
+	_, err = find(func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(fs.ErrInvalid)), nil })
+	require.ErrorIs(t, err, fs.ErrInvalid)
+}
+
+func lockLine(n int) string { return fmt.Sprintf("1: FLOCK  ADVISORY  WRITE 812 00:01:%d 0 EOF\n", n) }
+
+// TestCandidates: locks of whole files that a process holds for writing are candidates.
+func TestCandidates(t *testing.T) {
+	for _, text := range []string{
+		"1: FLOCK  ADVISORY  READ 812 00:01:2067 0 EOF\n", "1: POSIX  ADVISORY  WRITE 812 00:01:2067 0 EOF\n",
+		"1: FLOCK  ADVISORY  WRITE 0 00:01:2067 0 EOF\n", "1: FLOCK  ADVISORY  WRITE -1 00:01:2067 0 EOF\n", "1: FLOCK  ADVISORY  WRITE x 00:01:2067 0 EOF\n",
+		"1: -> FLOCK  ADVISORY  WRITE 812 00:01:2067 0 EOF\n", "1: FLOCK  ADVISORY  WRITE 812\n", "\n",
+	} {
+		assert.Empty(t, candidates(text), text)
+	}
+	assert.Equal(t, []Candidate{{1, "00:01:2067"}}, candidates("1: FLOCK  ADVISORY  WRITE 1 00:01:2067\n"))
 }
