@@ -1,7 +1,6 @@
 package usereventsreceiver
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,24 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component/componenttest"
-	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/reader"
 )
 
 // TestLimits: while programs are above their share, the log has a line a minute, and the metric all.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		telemetry := componenttest.NewTelemetry()
-		t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
-		set := metadatatest.NewSettings(telemetry)
-		core, logged := observer.New(zap.DebugLevel)
-		set.Logger = zap.New(core)
-		s, err := newSession(set, fast(), nil)
-		require.NoError(t, err)
+		s, telemetry, logged := observed(t)
 		const seconds, events = 90, 2 * maxLimited
 		for range seconds {
 			for i := range events {

@@ -21,10 +21,7 @@ import (
 
 // TestUnattachedTime: the time that is not collected before an event is attached is a metric.
 func TestUnattachedTime(t *testing.T) {
-	telemetry := componenttest.NewTelemetry()
-	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
-	s, err := newSession(metadatatest.NewSettings(telemetry), fast(), nil)
-	require.NoError(t, err)
+	s, telemetry, _ := observed(t)
 	s.notice(reader.Notice{Kind: reader.NoticeAttached, Event: "user_events:a", Gap: 250 * time.Millisecond})
 	s.notice(reader.Notice{Kind: reader.NoticeAttached, Event: "user_events:b", Gap: 500 * time.Millisecond})
 	metadatatest.AssertEqualReceiverUserEventsUnattachedTime(t, telemetry, []metricdata.DataPoint[float64]{
@@ -32,15 +29,21 @@ func TestUnattachedTime(t *testing.T) {
 	}, metricdatatest.IgnoreTimestamp())
 }
 
-// TestOmittedEvents: events beyond the limits are named in the log, as far as it has room for them, and all are counted.
-func TestOmittedEvents(t *testing.T) {
-	telemetry := componenttest.NewTelemetry()
+// observed is a session without a source, what it measures and what it logs.
+func observed(t *testing.T) (s *session, telemetry *componenttest.Telemetry, logged *observer.ObservedLogs) {
+	telemetry = componenttest.NewTelemetry()
 	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
 	set := metadatatest.NewSettings(telemetry)
 	core, logged := observer.New(zap.DebugLevel)
 	set.Logger = zap.New(core)
 	s, err := newSession(set, fast(), nil)
-	assert.NoError(t, err)
+	require.NoError(t, err)
+	return s, telemetry, logged
+}
+
+// TestOmittedEvents: events beyond the limits are named in the log, as far as it has room for them, and all are counted.
+func TestOmittedEvents(t *testing.T) {
+	s, telemetry, logged := observed(t)
 	for i := range 10 * maxNamed {
 		s.notice(reader.Notice{Kind: reader.NoticeFailed, Event: fmt.Sprintf("user_events:e%d", i), Err: reader.ErrTooManyEvents})
 	}
@@ -52,11 +55,7 @@ func TestOmittedEvents(t *testing.T) {
 
 // TestOmittedProgram: a program that is not attached has no event, and the log says that it is a program.
 func TestOmittedProgram(t *testing.T) {
-	set := metadatatest.NewSettings(componenttest.NewTelemetry())
-	core, logged := observer.New(zap.DebugLevel)
-	set.Logger = zap.New(core)
-	s, err := newSession(set, fast(), nil)
-	require.NoError(t, err)
+	s, _, logged := observed(t)
 	s.notice(reader.Notice{Kind: reader.NoticeFailed, Err: assert.AnError})
 	require.Equal(t, 1, logged.Len())
 	assert.Equal(t, "a program is not collected", logged.All()[0].Message)

@@ -40,11 +40,13 @@ func find(open func() (io.ReadCloser, error)) (list []Candidate, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, candidates(text)...)
-		if parts == 1 || text == last {
+		if text == last {
 			break
 		}
-		last = text
+		list = append(list, candidates(text)...)
+		if last = text; parts == 1 {
+			break
+		}
 	}
 	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.File, b.File)) })
 	return slices.Compact(list), nil
