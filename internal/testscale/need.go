@@ -1,6 +1,7 @@
 package testscale
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -43,4 +44,17 @@ func NeedProgram(tb testing.TB, name string) string {
 		tb.Skip("needs " + name + ": not installed")
 	}
 	return path
+}
+
+// NeedLoopback skips a test of programs that talk through the network where it has no loopback interface, as in a namespace that
+// unshare has just made.
+func NeedLoopback(tb testing.TB) {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Skip("needs loopback: " + err.Error())
+	}
+	if err := l.Close(); err != nil {
+		tb.Fatal(err)
+	}
 }
