@@ -1,9 +1,9 @@
-# The commands of this repository. `make test` is the quick tier, from a bare clone on
-# Debian or Ubuntu; `make test-all` runs everything; `make help` lists the rest.
+# The commands of this repository. `make test` is the quick tier, which needs git, make, a POSIX shell with its utilities, and Go;
+# `make test-all` runs everything, on Debian or Ubuntu; `make help` lists the rest.
 
 # The kernel of the quick tier is a program of the host (User Mode Linux). MAIN has what that one cannot have, and all that
 # counts instructions. The others differ in the interface, the processor or the version.
-QUICK_KERNEL := 7.3-uml
+QUICK_KERNEL := 6.12-uml
 MAIN         := 6.12
 OTHERS       := 6.1,6.1-byte,7.3,6.12-arm64
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -30,6 +30,10 @@ PKG       ?= ./...
 # that the shell does not read a | in a pattern.
 export FUZZTIME SOAK BENCH BENCHTIME RUN APPEND KEEP ONLY AGAIN
 
+# COMPLETE=1 makes it a failure that a step lacks a program or a kernel, and adds what needs them. CI sets it.
+COMPLETE ?=
+export COMPLETE
+
 # The guests need programs without cgo. With one setting for all steps, packages are compiled once. The race detector alone needs cgo.
 export CGO_ENABLED := 0
 
@@ -47,22 +51,24 @@ say = @printf '\n== %s\n'
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Steps, in this order: of make test, of CI after those, and what CI leaves out.
+# Steps, in this order: of make test, of CI, and what CI leaves out.
 QUICK := unit vm-$(QUICK_KERNEL)
-CI    := lint release unit-race cross emulated kernels vm-6.12 vm-6.1 vm-6.1-byte
+CI    := kernels test lint release unit-race cross emulated vm-6.12 vm-6.1 vm-6.1-byte
 REST  := vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
 
 .PHONY: test
-test: ## the quick tier: tests on this machine, kernel tests on one kernel; prints what took how long
+test: ## the quick tier: tests on this machine as it is, and kernel tests in User Mode Linux if make kernels has built it
 	@.ci/run $(QUICK)
 
 .PHONY: ci
-ci: ## what CI runs: make test, checks, the race detector, cross builds, more kernels
-	@.ci/run $(QUICK) $(CI)
+ci: COMPLETE := 1
+ci: ## what CI runs: make test with nothing missing, checks, the race detector, cross builds, more kernels
+	@.ci/run $(CI)
 
 .PHONY: test-all
+test-all: COMPLETE := 1
 test-all: ## everything: what CI runs, all other kernels, guests that play hosts, LSMs, the guests' runner
-	@.ci/run $(QUICK) $(CI) $(REST)
+	@.ci/run $(CI) $(REST)
 
 .PHONY: deps
 deps: ## install what is missing, as root or with sudo
@@ -104,13 +110,15 @@ vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.d
 
 # The document that names tests for faults: each of them has to run and pass, without the race detector.
 PROOFS := -proofs docs/reliability.md
-# The binaries of the tests that need a guest, which every kernel runs.
-KEPT := .build/tests
+# The tests that this machine has skipped since they need a guest, which every kernel runs.
+LIST := -list .build/guest-tests.json
+VMTEST = $(VM) test $(if $(COMPLETE),-complete)
 
-# Each benchmark runs once, as a test does. The flags go to the tests themselves: go test -bench runs one package at a time.
-BENCH_ONCE := -args -test.bench=. -test.benchtime=1x
-# A test that is skipped for another reason than that it needs a guest fails.
-HOST := go run ./.ci/vm test -kernel ''
+# The tests of a whole Collector, which .ci/collector builds.
+COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
+# Tests on this machine. A complete run has those of a whole Collector, too, and each benchmark once, as a test does: the flags go to
+# the tests themselves, since go test -bench runs one package at a time.
+UNIT = $(if $(COMPLETE),$(PACKAGES) ./.ci/vm ./.ci/mutate -args -test.bench=. -test.benchtime=1x,$(filter-out $(COLLECTOR_TESTS)/...,$(PACKAGES)))
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
 # that they use.
 RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribution/% ./reader/otlp/internal/%,$(PACKAGES))
@@ -118,8 +126,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
-	$(HOST) $(PROOFS) -keep $(KEPT) $(PACKAGES) $(BENCH_ONCE)
-	go test ./.ci/vm ./.ci/mutate
+	@$(VMTEST) -kernel '' $(PROOFS) $(LIST) $(UNIT)
 
 .PHONY: release
 release: ## tests of the releases: the recorded API, licences, modules as users get them
@@ -130,7 +137,7 @@ release: ## tests of the releases: the recorded API, licences, modules as users 
 .PHONY: unit-race
 unit-race: deps ## the same with the race detector
 	$(say) 'tests on this machine, with the race detector'
-	CGO_ENABLED=1 $(HOST) $(RACE_PACKAGES) -race
+	@CGO_ENABLED=1 $(VMTEST) -kernel '' $(RACE_PACKAGES) -race
 
 .PHONY: cross
 cross: deps ## build everything, tests included, for other systems
@@ -145,10 +152,10 @@ emulated: deps ## the pure packages on a big-endian and on a 32-bit processor, t
 	GOARCH=arm64 go test -exec qemu-aarch64 ./internal/memory/layout ./internal/memory/ring
 
 .PHONY: kernels
-kernels: deps ## build the kernels of CI, once; takes minutes
+kernels: deps ## build the kernel of make test, once, which takes minutes; COMPLETE=1: all kernels of CI
 	$(say) 'kernels'
 	@# Two at a time, since unpacking and linking leave one processor idle.
-	@printf '%s\n' $(patsubst vm-%,%,$(filter vm-%,$(CI))) | grep -v byte | xargs -n 1 -P 2 .ci/kernel/build.sh
+	@printf '%s\n' $(QUICK_KERNEL) $(if $(COMPLETE),$(patsubst vm-%,%,$(filter vm-%,$(CI)))) | grep -v byte | xargs -n 1 -P 2 .ci/kernel/build.sh
 
 .PHONY: kernel-table
 kernel-table: ## write the versions of the kernels into docs/compatibility.md
@@ -178,12 +185,9 @@ vm-lsm: deps ## what the library says on a kernel that is locked down, and under
 	@$(VM) test -kernel $(MAIN) -append 'lsm=lockdown lockdown=confidentiality' ./uevents -run=TestLockedDown
 	@$(VM) test -kernel $(MAIN) -append 'lsm=apparmor' ./uevents -run=TestAppArmorProfile
 
-# The tests of a whole Collector, which .ci/collector builds.
-COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
-
 # The least number of tests that use the kernel and pass (subtests and benchmarks count). Raise a number when you add tests. A
 # choice of tests has no such number.
-LEAST_7.3-uml    := 200
+LEAST_6.12-uml    := 200
 LEAST_6.12       := 205
 LEAST_6.1        := 115
 LEAST_6.1-byte   := 130
@@ -204,19 +208,18 @@ KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma),
 $(filter-out vm-$(QUICK_KERNEL),$(KERNEL_STEPS)): deps
 $(KERNEL_STEPS): vm-%:
 	$(say) 'tests that need a kernel, on $*'
-	@[ -d $(KEPT) ] || { echo 'no test binaries: make unit keeps them'; exit 1; }
-	@case $* in 6.1 | 6.1-byte | *-arm64) ;; *) .ci/collector ;; esac
-	@$(VM) test -minimum $(LEAST_$*) $(PROOFS) -kernel $* -kept $(KEPT) $(ON_$*)
+	@$(if $(COMPLETE),case $* in 6.1 | 6.1-byte | *-arm64) ;; *) .ci/collector ;; esac)
+	@$(VMTEST) $(if $(COMPLETE),-minimum $(LEAST_$*),$(if $(filter $(QUICK_KERNEL),$*),-optional)) $(PROOFS) $(LIST) -kernel $* $(ON_$*)
 
 .PHONY: vm-command
 vm-command: deps ## the command's scripts on kernels with several processors, and on other interfaces
 	$(say) "the command's scripts, on 6.12, 6.1 and 7.3"
-	@$(VM) test $(PROOFS) -kernel 6.12 -kept $(KEPT) $(COMMAND) -bench=^$$
-	@$(VM) test $(PROOFS) -kernel 6.1 -kept $(KEPT) $(COMMAND) $(SHORT)
-	@$(VM) test $(PROOFS) -kernel 7.3 -kept $(KEPT) $(COMMAND) $(SHORT)
+	@$(VMTEST) $(PROOFS) -kernel 6.12 $(LIST) $(COMMAND) -bench=^$$
+	@$(VMTEST) $(PROOFS) -kernel 6.1 $(LIST) $(COMMAND) $(SHORT)
+	@$(VMTEST) $(PROOFS) -kernel 7.3 $(LIST) $(COMMAND) $(SHORT)
 
 .PHONY: vm-test
-vm-test: ## tests in guests: KERNEL=7.3-uml PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
+vm-test: ## tests in guests: KERNEL=6.12-uml PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -append "$$APPEND" $(PKG) $$RUN
 
 .PHONY: vm-collector
@@ -264,7 +267,7 @@ bench-memory: ## times of shared memory and of LTTng-UST on this machine, in tur
 	@.ci/bench memory
 
 .PHONY: vm-shell
-vm-shell: ## a shell in a guest: KERNEL=7.3-uml
+vm-shell: ## a shell in a guest: KERNEL=6.12-uml
 	@$(VM) shell -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -append "$$APPEND"
 
 .PHONY: soak

@@ -3,7 +3,6 @@
 //	vm test  [flags] [packages] [flags of go test]   tests, judged and counted
 //	vm bench [flags] [packages] [flags of go test]   benchmarks: their times or, with -accel icount, instructions
 //	vm shell [flags]                                 a shell in a guest
-//	vm keep  [flags] directory program [arguments]   keeps a test binary: the wrapper with which the others call go test
 //
 // The same program is process 1 of the guest ("init").
 package main
@@ -29,8 +28,6 @@ func dispatch(args []string) error {
 	switch name, args := args[0], args[1:]; name {
 	case "test", "bench", "shell":
 		return runSuite(name, args)
-	case "keep":
-		return keepProgram(args)
 	case "init":
 		return initGuest(args)
 	default:

@@ -3,13 +3,10 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +20,7 @@ func (s *suite) onGuests(r *report) error {
 		return err
 	}
 	size := func(p program) int64 {
-		info, err := os.Stat(p.file())
+		info, err := os.Stat(p.file)
 		if err != nil {
 			return 0 // and it cannot run
 		}
@@ -50,60 +47,10 @@ func (s *suite) onGuests(r *report) error {
 	return nil
 }
 
-// programs returns the test binaries to run: those that a run on this machine has kept, or those that it builds now.
-func (s *suite) programs() (list []program, err error) {
-	if s.kept == "" {
-		return s.build(s.args, testTimeout)
-	}
-	if list, err = readKept(s.kept); err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "-") })
-	if i < 0 {
-		i = len(s.args)
-	}
-	patterns, flags := s.args[:i], s.args[i:]
-	if len(patterns) > 0 {
-		cmd := exec.Command("go", append([]string{"list", "--"}, patterns...)...)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.Output()
-		if err != nil {
-			return nil, fmt.Errorf("list the packages: %w", err)
-		}
-		packages := strings.Fields(string(out))
-		list = slices.DeleteFunc(list, func(p program) bool { return !slices.Contains(packages, p.Package) })
-	}
-	args := map[string][]string{}
-	for _, p := range list {
-		for _, flag := range flags {
-			p.Args = append(p.Args, "-test."+strings.TrimLeft(flag, "-"))
-		}
-		args[p.Package] = p.Args
-	}
-	if s.machine.goArch() != runtime.GOARCH {
-		if list, err = s.build(slices.Sorted(maps.Keys(args)), testTimeout); err != nil {
-			return nil, err
-		}
-	}
-	for i, p := range list {
-		list[i].Args = args[p.Package]
-	}
-	return list, nil
-}
-
-// build builds test binaries without running them. The caller's flags of go test go into their arguments.
-func (s *suite) build(args []string, flags ...string) (list []program, err error) {
-	dir := filepath.Join(s.machine.dir, "tests")
-	if out, err := s.goTest(fmt.Sprintf("keep '%s'", dir), flags, args).Output(); err != nil {
-		return nil, fmt.Errorf("build the tests: %w\n%s", err, out)
-	}
-	return readKept(dir)
-}
-
 // job returns a program as a guest runs it, in the directory of its package.
 func (s *suite) job(p program, args ...string) job {
-	dir := filepath.Join(s.root, strings.TrimPrefix(p.Package+"/", modulePath))
-	return job{Args: slices.Concat([]string{p.file()}, p.Args, args), Dir: dir, Env: testEnv(s.machine)}
+	dir := filepath.Join(s.root, strings.TrimPrefix(p.pkg+"/", modulePath))
+	return job{Args: slices.Concat([]string{p.file}, p.args, args), Dir: dir, Env: testEnv(s.machine)}
 }
 
 // worker runs one test binary after the other, in the same guest as long as nothing goes wrong in it.
@@ -116,7 +63,7 @@ type worker struct {
 // run runs a test binary, and reports what it prints as go test -json does.
 func (w *worker) run(p program) {
 	start := time.Now()
-	convert := exec.Command("go", "tool", "test2json", "-t", "-p", p.Package)
+	convert := exec.Command("go", "tool", "test2json", "-t", "-p", p.pkg)
 	convert.Stderr = os.Stderr
 	var end ending
 	in, err := convert.StdinPipe()
@@ -133,7 +80,7 @@ func (w *worker) run(p program) {
 	if len(problems) > 0 {
 		w.drop()
 	}
-	w.report.ended(p.Package, end.status, problems, time.Since(start))
+	w.report.ended(p.pkg, end.status, problems, time.Since(start))
 }
 
 // runIn runs a test binary in the guest, which it boots if there is none.

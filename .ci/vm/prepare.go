@@ -11,6 +11,11 @@ import (
 	"time"
 )
 
+// built reports whether the kernel's image is there.
+func (m *machine) built() bool {
+	return exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() == nil
+}
+
 // prepare makes the kernel's image and this program for the guest. It chooses an accelerator if none is.
 func (m *machine) prepare() error {
 	if _, err := m.command(); m.accel != "" && err != nil {

@@ -25,7 +25,12 @@ const (
 	withoutRace = "not under the race detector: "
 	// byHand: the test needs files that cannot be had everywhere.
 	byHand = "only by hand: "
+	// needsRoot: an ordinary user cannot run the test, a guest can.
+	needsRoot = "needs root: "
 )
+
+// needs matches the reason of a test that needs something that machines can have: root, or a program. See testscale.NeedProgram.
+var needs = regexp.MustCompile(`^needs ([a-z0-9-]+): `)
 
 // kernelAttr is the attribute of tests that called kerneltest.Require and got a kernel.
 const kernelAttr = "kernel"
@@ -36,13 +41,15 @@ type report struct {
 	kernel  string   // "": this machine
 	asHost  bool     // no test may use the kernel
 	allowed []string // prefixes of reasons for skips
+	anyNeed bool     // needs are reasons, too
 	verbose bool
 
 	lock    sync.Mutex        // several guests report at a time
 	output  map[string]string // by running test
 	kernels map[string]bool   // running tests that use the kernel
 
-	needGuest              map[string][]string // tests that were skipped for that, by package
+	skipped                list              // tests that a guest can run
+	lacked                 map[string]string // what skipped tests needed, by test
 	passed, onKernel       int
 	broken, brokenOnKernel int             // tests that failed or did not end
 	printed                string          // by what is no test, since the last package ended
@@ -52,18 +59,21 @@ type report struct {
 	problems               []string
 }
 
-func newReport(out io.Writer, kernel string, asHost, race, verbose bool) *report {
+func newReport(out io.Writer, s *suite) *report {
 	r := &report{
-		out: out, kernel: kernel, asHost: asHost, verbose: verbose, output: map[string]string{},
-		kernels: map[string]bool{}, needGuest: map[string][]string{}, names: map[string]bool{}, failed: map[string]bool{}, skips: map[string]int{},
+		out: out, kernel: s.machine.kernel, asHost: s.asHost, verbose: slices.Contains(s.args, "-v"), output: map[string]string{},
+		kernels: map[string]bool{}, skipped: list{Guest: tests{}, Root: tests{}}, lacked: map[string]string{},
+		names: map[string]bool{}, failed: map[string]bool{}, skips: map[string]int{},
+		allowed: []string{otherKernel, byHand}, anyNeed: !s.needed,
 	}
-	switch {
-	case kernel != "" && !asHost:
-		r.allowed = []string{otherKernel, byHand}
-	case race:
-		r.allowed = []string{otherKernel, byHand, onlyGuest, withoutRace}
-	default: // simulated kernels have their differences, too
-		r.allowed = []string{otherKernel, byHand, onlyGuest}
+	if r.kernel == "" || r.asHost { // simulated kernels have their differences, too
+		r.allowed = append(r.allowed, onlyGuest)
+	}
+	if r.kernel == "" {
+		r.allowed = append(r.allowed, needsRoot)
+		if slices.Contains(s.args, "-race") {
+			r.allowed = append(r.allowed, withoutRace)
+		}
 	}
 	return r
 }
@@ -161,11 +171,15 @@ func (r *report) event(e event) {
 	case "fail":
 		r.fail(e.Package, test, "failed")
 	case "skip":
-		if strings.HasPrefix(r.skip(test), onlyGuest) {
-			name, _, _ := strings.Cut(e.Test, "/") // a subtest stands for the test that it belongs to
-			if !slices.Contains(r.needGuest[e.Package], name) {
-				r.needGuest[e.Package] = append(r.needGuest[e.Package], name)
-			}
+		reason := r.skip(test)
+		switch m := needs.FindStringSubmatch(reason); {
+		case strings.HasPrefix(reason, onlyGuest):
+			r.skipped.Guest.add(e.Package, e.Test)
+		case strings.HasPrefix(reason, needsRoot):
+			r.skipped.Root.add(e.Package, e.Test)
+			fallthrough
+		case m != nil:
+			r.lacked[test] = m[1]
 		}
 	default:
 		return
@@ -243,7 +257,7 @@ func (r *report) skip(test string) (reason string) {
 	for _, log := range logLine.FindAllStringSubmatch(r.output[test], -1) {
 		reason = log[1]
 		// A cleanup may log after the skip.
-		if slices.ContainsFunc(r.allowed, func(prefix string) bool { return strings.HasPrefix(reason, prefix) }) {
+		if slices.ContainsFunc(r.allowed, func(prefix string) bool { return strings.HasPrefix(reason, prefix) }) || r.anyNeed && needs.MatchString(reason) {
 			r.skips[reason]++
 			return reason
 		}

@@ -36,13 +36,13 @@ func events(lines ...string) (list []string) {
 func TestReport(t *testing.T) {
 	pass := []string{"run TestK", "attr TestK", "pass TestK"}
 	for _, c := range []struct {
-		name         string
-		kernel       string
-		asHost, race bool
-		events       []string
-		want         []string
-		absent       []string
-		ok           bool
+		name                   string
+		kernel                 string
+		asHost, race, complete bool
+		events                 []string
+		want                   []string
+		absent                 []string
+		ok                     bool
 	}{
 		{
 			name: "success", kernel: "6.12", ok: true,
@@ -123,8 +123,24 @@ func TestReport(t *testing.T) {
 		},
 		{
 			name: "skip without a reason that counts", kernel: "6.12",
-			events: append(pass, "run TestA", "output TestA     a_test.go:9: needs root", "skip TestA"),
-			want:   []string{"FAIL: p TestA skipped (needs root)"},
+			events: append(pass, "run TestA", "output TestA     a_test.go:9: it is late", "skip TestA"),
+			want:   []string{"FAIL: p TestA skipped (it is late)"},
+		},
+		{
+			name: "a program is missing", ok: true, events: []string{"pass TestB", "output TestA     a_test.go:9: needs strace: x", "skip TestA"},
+			want: []string{"1 skipped: needs strace: x"},
+		},
+		{
+			name: "a program is missing where all must be there", complete: true,
+			events: []string{"pass TestB", "output TestA     a_test.go:9: needs strace: x", "skip TestA"}, want: []string{"FAIL: p TestA skipped (needs strace: x)"},
+		},
+		{
+			name: "an ordinary user", complete: true, ok: true, events: []string{"pass TestB", "output TestA     a_test.go:9: needs root: x", "skip TestA"},
+			want: []string{"1 skipped: needs root: x"},
+		},
+		{
+			name: "a guest where all must be there", kernel: "6.12", complete: true,
+			events: append(pass, "output TestA     a_test.go:9: needs root: x", "skip TestA"), want: []string{"FAIL: p TestA skipped (needs root: x)"},
 		},
 		{
 			name: "skip without a reason", kernel: "6.12",
@@ -163,7 +179,11 @@ func TestReport(t *testing.T) {
 			summary := filepath.Join(t.TempDir(), "summary")
 			t.Setenv("USEREVENTS_SUMMARY", summary)
 			var out strings.Builder
-			r := newReport(&out, c.kernel, c.asHost, c.race, false)
+			s := suite{machine: machine{kernel: c.kernel}, asHost: c.asHost, needed: c.complete}
+			if c.race {
+				s.args = []string{"-race"}
+			}
+			r := newReport(&out, &s)
 			require.NoError(t, r.read(strings.NewReader(strings.Join(events(c.events...), "\n"))))
 			err := r.verdict(0)
 			if c.ok {
@@ -183,13 +203,13 @@ func TestReport(t *testing.T) {
 			assert.True(t, strings.HasSuffix(out.String(), string(kept)) && len(kept) > 0, "%s", kept)
 		})
 	}
-	assert.ErrorContains(t, newReport(nil, "", false, false, false).read(strings.NewReader("FAIL p [setup failed]")), "FAIL p")
+	assert.ErrorContains(t, newReport(nil, &suite{}).read(strings.NewReader("FAIL p [setup failed]")), "FAIL p")
 }
 
 // A guest reports the end of a test binary by itself.
 func TestEnded(t *testing.T) {
 	var out strings.Builder
-	r := newReport(&out, "6.12", false, false, false)
+	r := newReport(&out, &suite{machine: machine{kernel: "6.12"}})
 	require.NoError(t, r.read(strings.NewReader(strings.Join(events("pass TestA", "fail TestB"), "\n"))))
 	r.problems = nil
 	r.ended("q", 0, nil, time.Second)
@@ -208,28 +228,36 @@ func TestEnded(t *testing.T) {
 
 // The tests that need a guest are those that were skipped for that, or have a subtest that was.
 func TestNeedGuest(t *testing.T) {
-	r := newReport(io.Discard, "", false, false, false)
+	r := newReport(io.Discard, &suite{})
 	require.NoError(t, r.read(strings.NewReader(strings.Join(events(
 		"pass TestA", "output TestB     b_test.go:1: only in a guest: x", "skip TestB",
 		"output TestC/a     c_test.go:1: only in a guest: x", "skip TestC/a", "output TestC/b     c_test.go:1: only in a guest: x", "skip TestC/b", "pass TestC",
-		"output TestD     d_test.go:1: not on this kernel: x", "skip TestD",
+		"output TestD     d_test.go:1: not on this kernel: x", "skip TestD", "output TestE/a     c_test.go:1: needs root: x", "skip TestE/a", "pass TestE",
+		"output TestF     d_test.go:1: needs strace: x", "skip TestF",
 	), "\n"))))
-	assert.Equal(t, map[string][]string{"p": {"TestB", "TestC"}}, r.needGuest)
+	l := list{Guest: tests{"p": {"TestB", "TestC"}}, Root: tests{"p": {"TestE"}}}
+	assert.Equal(t, l, r.skipped)
+	assert.Equal(t, l.Guest, l.on("6.12"))
+	assert.Equal(t, tests{"p": {"TestB", "TestC", "TestE"}}, l.on("6.12-uml"))
 }
 
 // TestProofs: a test that a document names for a kernel has to have passed there.
 func TestProofs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "reliability.md")
-	require.NoError(t, os.WriteFile(file, []byte("| Test | Runs on |\n|---|---|\n| `a.TestX` | guests |\n| `other.TestX` | guests |\n| `a.TestY/z` | 6.12 |\n| `b.TestZ` | host |\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("| Test | Runs on |\n|---|---|\n| `a.TestX` | guests |\n| `other.TestX` | guests |\n| `a.TestY/z` | 6.12 |\n| `b.TestZ` | host |\n| `a.TestR` | host (root) |\n| `a.TestS` | host |\n"), 0o600))
 	for kernel, want := range map[string][]string{
-		"6.12": {file + ":5: a.TestY/z did not run and pass here"}, "6.1": nil, "": {file + ":6: b.TestZ did not run and pass here"},
+		"6.12": {file + ":5: a.TestY/z did not run and pass here"}, "6.1": nil, "": {file + ":6: b.TestZ did not run and pass here", file + ":8: a.TestS did not run and pass here"},
 	} {
-		r := newReport(io.Discard, kernel, false, false, false)
+		r := newReport(io.Discard, &suite{machine: machine{kernel: kernel}})
 		for _, line := range []string{
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a","Test":"TestX"}`,
 			`{"Action":"skip","Package":"github.com/userevents/userevents-go/a","Test":"TestY/z"}`,
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/a/b","Test":"TestZ"}`,
 			`{"Action":"pass","Package":"github.com/userevents/userevents-go/b","Test":"TestY"}`,
+			`{"Action":"output","Package":"github.com/userevents/userevents-go/a","Test":"TestR","Output":"    r_test.go:1: needs root: x\n"}`,
+			`{"Action":"skip","Package":"github.com/userevents/userevents-go/a","Test":"TestR"}`,
+			`{"Action":"output","Package":"github.com/userevents/userevents-go/a","Test":"TestS","Output":"    s_test.go:1: needs strace: x\n"}`,
+			`{"Action":"skip","Package":"github.com/userevents/userevents-go/a","Test":"TestS"}`,
 		} {
 			require.NoError(t, r.read(strings.NewReader(line)))
 		}
@@ -238,5 +266,5 @@ func TestProofs(t *testing.T) {
 		assert.Equal(t, want, r.problems, kernel)
 	}
 	require.NoError(t, os.WriteFile(file, []byte("| Test |\n|---|\n| x |\n"), 0o600))
-	assert.ErrorContains(t, newReport(nil, "6.1", false, false, false).checkProofs(file), file+": line 3: a row")
+	assert.ErrorContains(t, newReport(nil, &suite{machine: machine{kernel: "6.1"}}).checkProofs(file), file+": line 3: a row")
 }

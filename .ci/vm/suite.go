@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // suite is what go test is to run, and where.
@@ -24,8 +26,8 @@ type suite struct {
 	silence time.Duration
 	args    []string // packages and flags of go test
 	asHost  bool     // the guests play machines that are none
-	keep    string   // directory that receives test binaries, and the names of the tests that need a guest
-	kept    string   // directory that has them
+	list    string   // file of the tests that this machine skips and a guest runs
+	needed  bool     // a test that lacks a program is a failure
 	guests  int      // how many run at a time
 	minimum int      // of tests that use the kernel
 	proofs  string   // document that names tests that have to run and pass
@@ -43,8 +45,9 @@ func runSuite(command string, args []string) (err error) {
 	files := flags.String("files", "", "`files` of the host, separated by spaces, that a guest under icount has, too")
 	flags.DurationVar(&s.silence, "silence", 10*time.Minute, "how long a test may print nothing")
 	flags.BoolVar(&s.asHost, "as-host", false, "guests play machines that are none: a test that changes one fails")
-	flags.StringVar(&s.keep, "keep", "", "`directory` that receives the test binaries, for -kept (with the kernel '')")
-	flags.StringVar(&s.kept, "kept", "", "`directory` of -keep: guests run the tests that could not run on this machine, of all its packages or of those named")
+	flags.StringVar(&s.list, "list", "", "`file` that lists the tests which need a guest: this machine writes it, guests run its tests, of all packages or of those named")
+	flags.BoolVar(&s.needed, "complete", false, "fail where a program is missing")
+	optional := flags.Bool("optional", false, "run no test, and say so, if the kernel is not built; without the flag, it is built")
 	// One more than there are processors: tests wait for a tool, for a guest's disk, for the end of a program.
 	flags.IntVar(&s.guests, "guests", runtime.NumCPU()+1, "`number` of guests at a time")
 	flags.IntVar(&s.minimum, "minimum", 0, "`number` of kernel tests that have to run at least")
@@ -74,6 +77,9 @@ func runSuite(command string, args []string) (err error) {
 		os.Exit(1)
 	}()
 	if s.machine.kernel != "" {
+		if *optional && !s.machine.built() {
+			return s.notRun()
+		}
 		if err := s.machine.prepare(); err != nil {
 			return err
 		}
@@ -87,29 +93,12 @@ func runSuite(command string, args []string) (err error) {
 	return s.test()
 }
 
-// goTest returns a call of go test, whose binaries a wrapper takes if there is one. The arguments of the caller come last: its flags
-// override.
-func (s *suite) goTest(wrapper string, flags, args []string) *exec.Cmd {
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-count=1", "-vet=off"}, flags)...)
-	cmd.Env, cmd.Stderr = os.Environ(), os.Stderr
-	if wrapper != "" {
-		// go test strips the binaries that it runs itself, and the benchmarks' uprobes look for symbols.
-		cmd.Args = append(cmd.Args, fmt.Sprintf("-exec='%s' %s", s.self, wrapper), "-ldflags=-s=false")
-		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOARCH="+s.machine.goArch())
-	}
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		cmd.Args = append(cmd.Args, "./...")
-	}
-	cmd.Args = append(cmd.Args, args...)
-	return cmd
-}
-
 // testTimeout only guards against hanging.
 const testTimeout = "-timeout=30m"
 
 // test runs tests and judges what they report.
 func (s *suite) test() error {
-	r := newReport(os.Stdout, s.machine.kernel, s.asHost, slices.Contains(s.args, "-race"), slices.Contains(s.args, "-v"))
+	r := newReport(os.Stdout, s)
 	start := time.Now()
 	run := s.onGuests
 	if s.machine.kernel == "" {
@@ -129,20 +118,28 @@ func (s *suite) test() error {
 	return r.verdict(time.Since(start))
 }
 
-// here runs the tests on this machine.
-func (s *suite) here(r *report) error {
-	wrapper := ""
-	if s.keep != "" {
-		dir, err := filepath.Abs(s.keep)
-		if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		wrapper = fmt.Sprintf("keep -run '%s'", dir)
+// notRun says that the tests of a list do not run, since the kernel is not built.
+func (s *suite) notRun() error {
+	l, err := readList(s.list)
+	if err != nil {
+		return err
 	}
-	err := r.follow(s.goTest(wrapper, []string{"-json", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args))
+	n := 0
+	for _, names := range l.on(s.machine.kernel) {
+		n += len(names)
+	}
+	return summarize(os.Stdout, fmt.Sprintf("# kernel %s: not built, so that %d tests did not run which need it, or root. On Debian or Ubuntu: make deps kernels\n", s.machine.kernel, n))
+}
+
+// here runs the tests on this machine. The go command takes the results of tests that have not changed from its cache.
+func (s *suite) here(r *report) error {
+	state, err := checkoutState(s.root)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-vet=off", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args)...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), testscale.EnvCheckout+"="+state, testscale.EnvMachine+"="+machineState()), os.Stderr
+	err = r.follow(cmd)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		if len(r.problems) == 0 { // it says more
 			r.problem("go test: %v", err)
@@ -150,8 +147,11 @@ func (s *suite) here(r *report) error {
 	} else if err != nil {
 		return err
 	}
-	if s.keep != "" {
-		return selectKept(s.keep, r.needGuest)
+	if s.list != "" {
+		if err := os.MkdirAll(filepath.Dir(s.list), 0o755); err != nil {
+			return err
+		}
+		return writeJSON(s.list, r.skipped)
 	}
 	return nil
 }
@@ -160,7 +160,8 @@ var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S+[ \t]+\d+\s`)
 
 // bench runs benchmarks, each test binary in a guest of its own, and passes on what they print.
 func (s *suite) bench() error {
-	programs, err := s.build(s.args, "-timeout=0", "-run=^$", "-bench=.", "-benchtime=1000x")
+	patterns, flags := splitArgs(s.args)
+	programs, err := s.build(patterns, append([]string{"-timeout=0", "-run=^$", "-bench=.", "-benchtime=1000x"}, flags...)...)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (s *suite) bench() error {
 		}
 		end.explain(s.machine.kernel, os.Stdout)
 		if end.status != 0 || len(end.problems()) > 0 {
-			return fmt.Errorf("%s failed", p.Package)
+			return fmt.Errorf("%s failed", p.pkg)
 		}
 		ran += len(benchmarkLine.FindAll(out.Bytes(), -1))
 	}

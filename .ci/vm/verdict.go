@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"regexp"
@@ -63,14 +65,16 @@ func (r *report) checkProofs(file string) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, p := range proofs {
-		if p.RunsOn(r.kernel) && r.names[modulePath+p.Package] && !r.names[modulePath+p.Package+" "+p.Test] {
+		name := modulePath + p.Package + " " + p.Test
+		lacks := r.kernel == "" && p.Needs != "" && r.lacked[name] == p.Needs
+		if p.RunsOn(r.kernel) && r.names[modulePath+p.Package] && !r.names[name] && !lacks {
 			r.problem("%s:%d: %s did not run and pass here", file, p.Line, p)
 		}
 	}
 	return nil
 }
 
-// verdict prints how it went, and adds that to the file that $USEREVENTS_SUMMARY names.
+// verdict prints how it went.
 func (r *report) verdict(elapsed time.Duration) error {
 	onKernel := r.onKernel + r.brokenOnKernel
 	switch {
@@ -104,21 +108,28 @@ func (r *report) verdict(elapsed time.Duration) error {
 	for _, p := range r.problems {
 		fmt.Fprintf(&text, "# %s: FAIL: %s\n", r.where(), p)
 	}
-	if _, err := fmt.Fprint(r.out, text.String()); err != nil {
+	if err := summarize(r.out, text.String()); err != nil {
 		return err
-	}
-	if file := os.Getenv("USEREVENTS_SUMMARY"); file != "" {
-		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		if _, err := f.WriteString(text.String()); err != nil {
-			return err
-		}
 	}
 	if len(r.problems) > 0 {
 		return fmt.Errorf("%s failed", r.where())
 	}
 	return nil
+}
+
+// summarize prints results, and adds them to the file that $USEREVENTS_SUMMARY names.
+func summarize(out io.Writer, text string) error {
+	if _, err := fmt.Fprint(out, text); err != nil {
+		return err
+	}
+	file := os.Getenv("USEREVENTS_SUMMARY")
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }

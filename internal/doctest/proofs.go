@@ -14,6 +14,7 @@ type Proof struct {
 	Package string   // directory of the package in the checkout
 	Test    string   // a function, or FUNCTION/SUBTEST
 	On      []string // where it has to run and pass: host, guests, or names of kernels
+	Needs   string   // what it needs of the host: root, or a program; a test without it is skipped
 }
 
 // String names the test as go test does.
@@ -36,13 +37,15 @@ const (
 )
 
 var (
+	hostNeeds = regexp.MustCompile(`^host \((\S+)\)$`)
 	proofName = regexp.MustCompile("^`([a-z0-9/]+)\\.(Test[A-Za-z0-9_]+(?:/[^`]+)?)`$")
 	// aRow is a line of a table that has text.
 	aRow = regexp.MustCompile(`^\|.*[^-|: ].*\|$`)
 )
 
 // Proofs returns the tests in the tables of a document: those with a column Test, whose cells are lists of `PACKAGE.TEST`, and a
-// column "Runs on" with a list of kernels, with "guests" for all kernels, or with "host". Each row has at least one test.
+// column "Runs on" with a list of kernels, with "guests" for all kernels, with "host", or with "host (NEED)" for tests that the host skips
+// without that. Each row has at least one test.
 func Proofs(text string) (list []Proof, err error) {
 	var errs []error
 	test, on := -1, -1
@@ -87,7 +90,11 @@ func proofsOf(cells []string, test, on int) (list []Proof, err error) {
 		if m == nil {
 			return nil, fmt.Errorf("%q is no `PACKAGE.TEST`", name)
 		}
-		list = append(list, Proof{Package: m[1], Test: m[2], On: strings.Split(cells[on], ", ")})
+		p := Proof{Package: m[1], Test: m[2], On: strings.Split(cells[on], ", ")}
+		if m := hostNeeds.FindStringSubmatch(cells[on]); m != nil {
+			p.On, p.Needs = []string{onHost}, m[1]
+		}
+		list = append(list, p)
 	}
 	return list, nil
 }

@@ -89,14 +89,14 @@ func testsOf(t *testing.T, dir string) tests {
 
 func TestProofs(t *testing.T) {
 	const table = "text\n\n| Fault | Test | Runs on |\n|---|---|:--|\n"
-	got, err := Proofs(table + "| a | `a/b.TestX`, `c.TestY/z 1` | guests |\n| b | `c.TestY` | host |\n\n| no | table |\n| `x` | y |\n" +
+	got, err := Proofs(table + "| a | `a/b.TestX`, `c.TestY/z 1` | guests |\n| b | `c.TestY` | host (strace) |\n\n| no | table |\n| `x` | y |\n" +
 		"\n| Runs on | Test |\n|---|---|\n| 6.1, 6.12 | `d.TestZ` |\n")
 	require.NoError(t, err)
 	assert.Equal(t, []Proof{
-		{5, "a/b", "TestX", []string{"guests"}},
-		{5, "c", "TestY/z 1", []string{"guests"}},
-		{6, "c", "TestY", []string{"host"}},
-		{13, "d", "TestZ", []string{"6.1", "6.12"}},
+		{5, "a/b", "TestX", []string{"guests"}, ""},
+		{5, "c", "TestY/z 1", []string{"guests"}, ""},
+		{6, "c", "TestY", []string{"host"}, "strace"},
+		{13, "d", "TestZ", []string{"6.1", "6.12"}, ""},
 	}, got)
 	assert.Equal(t, "a/b.TestX", got[0].String())
 	for i, want := range map[int]string{0: "6.1 6.12 7.3", 2: "", 3: "6.1 6.12"} {

@@ -9,8 +9,19 @@ import (
 	"testing"
 )
 
+// The runner of make test sets these variables to the state of the checkout's files, and of the machine's user and programs. The go
+// command takes no result of a test from its cache if a variable that the test read has changed.
+const (
+	EnvCheckout = "USEREVENTS_CHECKOUT"
+	EnvMachine  = "USEREVENTS_MACHINE"
+)
+
+// UsesCheckout tells the go command that a test depends on files which it cannot see: those of another module, and the sources of
+// programs that the test builds.
+func UsesCheckout() { _ = os.Getenv(EnvCheckout) }
+
 // NeedRoot skips a test unless it runs as root with the rights to become other users and to make namespaces, which root in a
-// container often lacks. A test that is skipped on a machine runs in a guest. The reason says what the test needs root for: "to ...".
+// container often lacks. A test that is skipped on a machine runs in a guest. The reason begins with "to", as in "to make namespaces".
 func NeedRoot(tb testing.TB, reason string) {
 	tb.Helper()
 	if !root() {
@@ -20,6 +31,7 @@ func NeedRoot(tb testing.TB, reason string) {
 
 // root reports whether this process has the rights of root on the whole machine.
 func root() bool {
+	_ = os.Getenv(EnvMachine)
 	if os.Geteuid() != 0 {
 		return false
 	}
@@ -39,6 +51,7 @@ func root() bool {
 // NeedProgram returns the path of a program, and skips a test where the program is not installed.
 func NeedProgram(tb testing.TB, name string) string {
 	tb.Helper()
+	_ = os.Getenv(EnvMachine)
 	path, err := exec.LookPath(name)
 	if err != nil {
 		tb.Skip("needs " + name + ": not installed")
@@ -50,6 +63,7 @@ func NeedProgram(tb testing.TB, name string) string {
 // unshare has just made.
 func NeedLoopback(tb testing.TB) {
 	tb.Helper()
+	_ = os.Getenv(EnvMachine)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Skip("needs loopback: " + err.Error())
