@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 func TestRun(t *testing.T) {
 	testscale.HostOnly(t)
 	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	testscale.UsesCheckout()
 	command := filepath.Join(t.TempDir(), "uevents")
 	build := exec.Command("go", "build", "-o", command, ".")
 	build.Dir = "../../cmd/uevents"
