@@ -19,6 +19,8 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	traces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // sink is a collector in this process, for tests: it keeps the bodies of requests.
@@ -28,6 +30,7 @@ type sink struct {
 }
 
 func newSink(tb testing.TB) *sink {
+	testscale.NeedLoopback(tb)
 	s := &sink{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -48,6 +51,7 @@ type collector struct {
 }
 
 func startCollector(tb testing.TB) *collector {
+	testscale.NeedLoopback(tb)
 	c := startChild(tb, "collector:")
 	return &collector{c, c.line(tb)}
 }

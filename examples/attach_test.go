@@ -173,10 +173,7 @@ type script struct {
 
 func attach(t *testing.T, p *program, options []string, patterns ...string) *script {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skipf("only by hand: %v", err)
-	}
+	python := testscale.NeedProgram(t, "python3")
 	s := &script{t: t}
 	s.cmd = exec.Command(python, slices.Concat([]string{"attach.py"}, options, []string{strconv.Itoa(p.cmd.Process.Pid)}, patterns)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.errors

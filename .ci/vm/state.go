@@ -36,10 +36,11 @@ func checkoutState(root string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// machineState identifies the user, and the programs that the user can run.
+// machineState identifies the user, the network namespace, which may have no loopback interface, and the programs that the user can run.
 func machineState() string {
 	h := sha256.New()
-	fmt.Fprintln(h, os.Geteuid())
+	network, _ := os.Readlink("/proc/self/ns/net") // no namespaces, no other network
+	fmt.Fprintln(h, os.Geteuid(), network)
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		names, _ := os.ReadDir(dir) // a directory that cannot be read has no programs
 		for _, e := range names {

@@ -24,7 +24,8 @@ import (
 // start starts the program, and returns its URL.
 func start(t *testing.T, args ...string) (url string) {
 	t.Helper()
-	program := exec.Command(os.Args[0], append([]string{"-listen", "localhost:0", "-every", "0"}, args...)...)
+	testscale.NeedLoopback(t)
+	program := exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0", "-every", "0"}, args...)...)
 	program.Env = append(os.Environ(), envProgram+"=1")
 	var file syncbuffer.Buffer
 	program.Stderr = &file

@@ -44,7 +44,7 @@ func child() int {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // the poll interval
 		}
 	}()
-	if err := run(ctx, options{listen: "localhost:0", load: 50}, os.Stderr, p); err != nil {
+	if err := run(ctx, options{listen: "127.0.0.1:0", load: 50}, os.Stderr, p); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -74,7 +74,7 @@ func published(text string) map[string]map[string][]string {
 // scrape runs the service in a process of its own until its metrics say that it served and a tool got records of each kind, and then ends it by SIGTERM.
 func scrape(t *testing.T) (text string) {
 	environment(t, "")
-	listener, err := net.Listen("tcp", "localhost:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
@@ -113,6 +113,7 @@ func scrape(t *testing.T) (text string) {
 
 // TestDashboard: the queries of the dashboard name metrics and labels that the service publishes, and match some of their values.
 func TestDashboard(t *testing.T) {
+	testscale.NeedLoopback(t)
 	metrics := published(scrape(t))
 	file, err := os.ReadFile("dashboard.json")
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ import (
 // TestFailedRequests: of 5,000 requests a second, of which one in 1,000 fails, all records of those that fail are let through, debug
 // records and spans with their parts, and none of others.
 func TestFailedRequests(t *testing.T) {
+	testscale.NeedLoopback(t)
 	requests, rings := 10_000, 64<<20 // room for all on one processor: the machine may be slow
 	if testscale.Guest() {
 		kerneltest.Require(t)
@@ -39,7 +40,7 @@ func TestFailedRequests(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var out syncbuffer.Buffer
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, options{listen: "localhost:0"}, &out, p) }()
+	go func() { done <- run(ctx, options{listen: "127.0.0.1:0"}, &out, p) }()
 	url := address(t, &out)
 
 	r, err := reader.Open(nil, &reader.Options{

@@ -24,6 +24,7 @@ import (
 // TestOneTrace: the server's part of a request is one trace, to the database, and the log record belongs to it. With OTLP the client's
 // part belongs to it, too, in events and at the backend; without, the service propagates nothing, whether or not a tool is attached.
 func TestOneTrace(t *testing.T) {
+	testscale.NeedLoopback(t)
 	t.Run("events alone", func(t *testing.T) { testOneTrace(t, nil) })
 	t.Run("with OTLP", func(t *testing.T) { testOneTrace(t, newBackend(t)) })
 }
@@ -139,6 +140,7 @@ func TestOptions(t *testing.T) {
 // TestShutdown: when the service ends, it serves as long as draining takes; then all of its spans have ended, and its events are no
 // longer registered.
 func TestShutdown(t *testing.T) {
+	testscale.NeedLoopback(t)
 	environment(t, "")
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
@@ -148,7 +150,7 @@ func TestShutdown(t *testing.T) {
 	var out syncbuffer.Buffer
 	const drain = 50 * time.Millisecond
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, options{listen: "localhost:0", load: 50, drain: drain}, &out, p) }()
+	go func() { done <- run(ctx, options{listen: "127.0.0.1:0", load: 50, drain: drain}, &out, p) }()
 	url := address(t, &out)
 	tool, err := kernel.Attach(ueventstest.Perf, "service_span_start", "service_span")
 	require.NoError(t, err)
@@ -222,6 +224,7 @@ func TestReadiness(t *testing.T) {
 
 // TestUnreachableBackend: the service serves and ends as it does with a backend, and says what it has lost.
 func TestUnreachableBackend(t *testing.T) {
+	testscale.NeedLoopback(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	environment(t, gone.URL)
@@ -233,7 +236,7 @@ func TestUnreachableBackend(t *testing.T) {
 	defer stop()
 	var out syncbuffer.Buffer
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, options{listen: "localhost:0", load: 50}, &out, p) }()
+	go func() { done <- run(ctx, options{listen: "127.0.0.1:0", load: 50}, &out, p) }()
 	address(t, &out)
 	otel.Handle(errors.New("reported")) // as the SDK does
 	tool, err := kernel.Attach(ueventstest.Perf, "service_info")

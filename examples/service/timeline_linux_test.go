@@ -26,14 +26,14 @@ var printTimeline = flag.Bool("timeline", false, "print the recorded events of o
 // TestTimeline records the service and the scheduler: spans, log records and context switches
 // are on one timeline.
 func TestTimeline(t *testing.T) {
-	fs := kerneltest.Require(t)
+	fs := kerneltest.RequireTool(t, "perf")
 	environment(t, newBackend(t).URL) // the SDK's spans are one trace, from the client through the server
 	p, err := uevents.Open(nil)
 	require.NoError(t, err)
 	defer p.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, options{listen: "localhost:0", load: 10}, io.Discard, p) }()
+	go func() { done <- run(ctx, options{listen: "127.0.0.1:0", load: 10}, io.Discard, p) }()
 	testscale.Eventually(t, func() bool {
 		_, err := fs.Event("service_span_start").ID()
 		return err == nil

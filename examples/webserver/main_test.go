@@ -20,6 +20,7 @@ import (
 
 // TestServe: an attached tool gets the debug records of the service, and the log file has the others as before.
 func TestServe(t *testing.T) {
+	testscale.NeedLoopback(t)
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	events, err := sloghandler.New("webserver", &sloghandler.Options{Provider: p})
@@ -35,7 +36,7 @@ func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, "localhost:0", time.Millisecond) }()
+	go func() { served <- serve(ctx, "127.0.0.1:0", time.Millisecond) }()
 	testscale.Eventually(t, func() bool { return strings.Count(file.String(), "request served") >= 4 }, "no four requests")
 	stop()
 	require.NoError(t, <-served)

@@ -26,6 +26,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // services are three HTTP servers, of which each calls the next one, and the collector that takes their spans. The
@@ -36,6 +38,7 @@ type services struct {
 }
 
 func newServices(t *testing.T) *services {
+	testscale.NeedLoopback(t)
 	s := new(services)
 	for n, server := range []**httptest.Server{&s.edge, &s.middle, &s.leaf, &s.collector} {
 		*server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/autoexport"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -45,6 +46,7 @@ type program struct {
 
 // newProgram sets the variables of all signals to these exporters.
 func newProgram(t *testing.T, exporters string) *program {
+	testscale.NeedLoopback(t)
 	p := &program{t: t, kernel: ueventstest.New(t, nil), records: map[string]map[string]string{}}
 	p.provider = p.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, p.provider.Close()) })

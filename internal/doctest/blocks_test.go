@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // block is a fenced block of Go code in a Markdown file.
@@ -50,27 +46,4 @@ func blocks(file, text string) (list []block, err error) {
 		return nil, fmt.Errorf("%s:%d: a fenced block without an end", file, begin-1)
 	}
 	return list, nil
-}
-
-func TestBlocksOfMarkdown(t *testing.T) {
-	for text, want := range map[string][]block{
-		"":                                       nil,
-		"text\n\n    indented()\n":               nil,
-		"```go\na()\nb()\n```\n":                 {{"x.md", 2, "a()\nb()\n"}},
-		"```sh\ngo vet\n```\n~~~~ Go\na()\n~~~~": {{"x.md", 5, "a()\n"}},
-		"````go\n/*\n```\n*/\n````\n":            {{"x.md", 2, "/*\n```\n*/\n"}},
-		"~~~go\n_ = `\n```go\n`\n~~~\n":          {{"x.md", 2, "_ = `\n```go\n`\n"}},
-		"* list\n\n  ```go title=\"a b\"\n  if a {\n  \tb()\n  }\n  ```\n> ```golang\n> c()\n> ```\n": {
-			{"x.md", 4, "if a {\n\tb()\n}\n"}, {"x.md", 9, "c()\n"},
-		},
-		"inline ```go``` code\n": nil,
-	} {
-		got, err := blocks("x.md", text)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got, text)
-	}
-	_, err := blocks("x.md", "text\n```\na()\n```\n")
-	assert.ErrorContains(t, err, "x.md:2: a fenced block without a language")
-	_, err = blocks("x.md", "text\n```go\na()\n``\n")
-	assert.ErrorContains(t, err, "x.md:2: a fenced block without an end")
 }

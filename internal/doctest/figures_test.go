@@ -108,26 +108,3 @@ func TestFigures(t *testing.T) {
 		assert.NotZero(t, read[kind], kind)
 	}
 }
-
-func TestFiguresOfText(t *testing.T) {
-	for text, lines := range map[string]int{
-		"A span takes 5,200 instructions.":                                          1,
-		"19 ns and 0 allocs/op\nnothing\n160 B/op":                                  2,
-		"more than a third of its instructions":                                     1,
-		"It is three times as fast.\nIt is half the price.\n20 % faster":            3,
-		"A disabled event is four instructions and a branch, which a test counts.":  0,
-		"It waits at most 200 ms, and a record has at most 4064 bytes.":             0,
-		"1.5 µs            s64, nanoseconds":                                        0,
-		"Status is 200, latency_ns 1500, and guests are many times slower.":         0,
-		"takes {{n \"Off/zap/five\"}} instructions":                                 0,
-		"<!-- figures: x -->\n| 7 instructions |\n<!-- end of figures -->\nno more": 0,
-		"half of `slog.JSONHandler`":                                                0,
-	} {
-		assert.Len(t, figures("x.md", text), lines, text)
-	}
-	assert.Equal(t, []string{"x.md:4: 7 ns"}, figures("x.md", "<!-- figures: x -->\n7 ns\n<!-- end of figures -->\n7 ns"))
-
-	text, err := comments("x.go", []byte("package a\n\nconst b = \"1 ns\" // 2 ns\n/* 3\n4 ns */\n"))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"x.go:3: // 2 ns", "x.go:5: 4 ns */"}, figures("x.go", text))
-}

@@ -85,17 +85,3 @@ func TestLinks(t *testing.T) {
 	})
 	assert.Greater(t, count, 50)
 }
-
-func TestBrokenLinks(t *testing.T) {
-	root := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(root, "docs"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "b.md"), []byte("# \"A b\": c_d?\n```text\n# no\n```\n## X\n## X\n"), 0o600))
-	for text, broken := range map[string]int{
-		"[a](docs/b.md) [a](https://example.com/x) [a](docs)":      0,
-		"[a](docs/b.md#a-b-c_d) [a](docs/b.md#x-1) [a](#x)\n# X\n": 1, // its own heading is not on disk
-		"[a](docs/c.md)\n![b](b.svg)":                              2,
-		"[a](docs/b.md#no)":                                        1,
-	} {
-		assert.Len(t, brokenLinks(root, "a.md", text), broken, text)
-	}
-}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
 )
@@ -208,31 +207,4 @@ func TestWords(t *testing.T) {
 	for _, kind := range []string{".md", ".go"} {
 		assert.Greater(t, read[kind], 100, kind)
 	}
-}
-
-func TestWordsOfText(t *testing.T) {
-	for text, faults := range map[string]int{
-		"While nobody traces, whoever attaches pays.":             2,
-		"A tool attaches. What does not fit is cut.":              1,
-		"What is user_events? It is a kernel feature.":            0,
-		"The record is left out; what a call costs is unknown.":   2,
-		"The kernel sets the bit when a tool attaches.":           0,
-		"It is traced by a tracer, or stays untraced.":            3,
-		"An unlisted outlet.":                                     1,
-		"The cost of a call, and requirements of the tool.":       0,
-		"Records are dropped. Whatever a value holds is escaped.": 1,
-	} {
-		assert.Len(t, wordsOf("x.md", text), faults, text)
-	}
-	assert.Empty(t, wordsOf("exporter/ueventstrace/doc.go", "a tracer of OpenTelemetry"))
-
-	assert.Equal(t, []passage{{1, "Title"}, {3, "one two"}, {5, "item  a"}, {6, "cell | b"}, {10, "after"}},
-		prose("# Title\n\none\ntwo\n* item `nobody` a\n| cell | b\n```\nnobody\n```\nafter\n\n    nobody\n"))
-	list, err := public("x.go", []byte("// Package x is.\npackage x\n\n// A is.\n//\n// More.\ntype A struct {\n\t// B is.\n\tB int\n\tc int // hidden\n}\n\n"+
-		"// hidden\nfunc d() error { return errors.New(\"no e\") }\n"))
-	require.NoError(t, err)
-	assert.Equal(t, []passage{{1, "Package x is."}, {4, "A is."}, {4, "More."}, {8, "B is."}, {14, "no e"}}, list)
-	list, err = public("x_test.go", []byte("package x\n\nfunc TestWhileNobodyTraces(t *testing.T) {}\n"))
-	require.NoError(t, err)
-	assert.Equal(t, []passage{{3, "Test While Nobody Traces"}}, list)
 }

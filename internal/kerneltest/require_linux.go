@@ -2,7 +2,6 @@ package kerneltest
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -70,11 +69,9 @@ func Require(tb testing.TB) *tracefs.Dir {
 func RequireTool(tb testing.TB, name string) *tracefs.Dir {
 	tb.Helper()
 	fs := Require(tb)
-	if _, err := exec.LookPath(name); err != nil {
-		if strings.HasSuffix(testscale.Kernel(), "-arm64") {
-			tb.Skipf("not on this kernel: a guest of another processor than the host's has no %s", name)
-		}
-		tb.Fatalf("needs %s: %v", name, err)
+	if strings.HasSuffix(testscale.Kernel(), "-arm64") {
+		tb.Skipf("not on this kernel: a guest of another processor than the host's has no %s", name)
 	}
+	testscale.NeedProgram(tb, name)
 	return fs
 }

@@ -1,6 +1,7 @@
 package testscale
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -20,7 +21,7 @@ const (
 func UsesCheckout() { _ = os.Getenv(EnvCheckout) }
 
 // NeedRoot skips a test unless it runs as root with the rights to become other users and to make namespaces, which root in a
-// container often lacks. A test that is skipped on a machine runs in a guest. The reason says what the test needs root for: "to ...".
+// container often lacks. A test that is skipped on a machine runs in a guest. The reason begins with "to", as in "to make namespaces".
 func NeedRoot(tb testing.TB, reason string) {
 	tb.Helper()
 	if !root() {
@@ -56,4 +57,18 @@ func NeedProgram(tb testing.TB, name string) string {
 		tb.Skip("needs " + name + ": not installed")
 	}
 	return path
+}
+
+// NeedLoopback skips a test of programs that talk through the network where it has no loopback interface, as in a namespace that
+// unshare has just made.
+func NeedLoopback(tb testing.TB) {
+	tb.Helper()
+	_ = os.Getenv(EnvMachine)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Skip("needs loopback: " + err.Error())
+	}
+	if err := l.Close(); err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -5,7 +5,6 @@ package memory
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -67,10 +66,7 @@ func calls(t *testing.T, file string) (parts []map[string]int) {
 // TestSystemCalls counts the system calls of a first registration, of further ones, and of writing while the reader keeps up.
 func TestSystemCalls(t *testing.T) {
 	testscale.HostOnly(t)
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("only by hand: strace is not installed")
-	}
+	strace := testscale.NeedProgram(t, "strace")
 	file := filepath.Join(t.TempDir(), "calls")
 	program := startChild(t, childOptions{role: "steps", under: []string{strace, "-f", "-qq", "-o", file, "--"}})
 	for _, step := range []string{"open", "register", "again"} {

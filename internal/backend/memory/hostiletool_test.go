@@ -239,6 +239,12 @@ func TestSealed(t *testing.T) {
 		sealed("map for writing what can only be read", syscall.EACCES, func(fd int) error {
 			return again(fd, syscall.O_RDONLY, func(fd int) error { return mapping(fd, rw, nothing) })
 		})
+		openAgain := func(fd int) error { return again(fd, syscall.O_RDWR, func(int) error { return nil }) }
+		if os.Geteuid() != 0 {
+			sealed("open again", syscall.EACCES, openAgain)
+		}
+		require.NoError(t, syscall.Fchmod(data, 0o666)) // as its owner can
+		sealed("open again", nil, openAgain)
 		sealed("open again and write", errno.EPERM, func(fd int) error {
 			return again(fd, syscall.O_RDWR, func(fd int) error { _, err := syscall.Write(fd, []byte{1}); return err })
 		})

@@ -22,10 +22,7 @@ import (
 // asRoot skips a test of other users, namespaces and control groups where it cannot have them.
 func asRoot(t *testing.T) {
 	t.Helper()
-	testscale.HostOnly(t)
-	if os.Getuid() != 0 {
-		t.Skip("only by hand: as root, to run children as other users and in namespaces")
-	}
+	testscale.NeedRoot(t, "to run children as other users and in namespaces")
 }
 
 // mustServe attaches a tool, which gets the records of a program.

@@ -28,6 +28,7 @@ import (
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/layout"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // envTask makes the test binary a program, or a tool of another user.
@@ -875,9 +876,7 @@ func TestProgramChanges(t *testing.T) {
 		"closes":     {again: ErrNoMemory.Error(), lives: true},
 	} {
 		t.Run(task, func(t *testing.T) {
-			if os.Getuid() != 0 {
-				t.Skip("only by hand: as root, for other users")
-			}
+			testscale.NeedRoot(t, "to make programs of other users")
 			before := leaks(t)
 			child := startChild(t, task, as(c.user))
 			p, err := Open(child.Process.Pid)
@@ -914,9 +913,7 @@ func as(user uint32) func(*exec.Cmd) {
 
 // TestOtherUser: a tool of another user is refused, and so is one of the same user if the program is not dumpable.
 func TestOtherUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only by hand: as root, for other users")
-	}
+	testscale.NeedRoot(t, "to make programs and tools of other users")
 	for _, c := range []struct {
 		task          string
 		program, tool uint32
@@ -939,9 +936,7 @@ func TestOtherUser(t *testing.T) {
 // TestFIFO: a program shows a FIFO under the name of its memory, as it could between two looks of the tool. It is not opened: that
 // can wait for ever.
 func TestFIFO(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only by hand: as root, for a mount namespace")
-	}
+	testscale.NeedRoot(t, "to make a mount namespace")
 	c := startChild(t, "fifo", func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS} })
 	_, err := Open(c.Process.Pid)
 	require.ErrorContains(t, err, "not a file of a tmpfs")

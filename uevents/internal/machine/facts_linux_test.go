@@ -29,7 +29,7 @@ func (m machine) file(name, content string) machine { return m.fileMode(name, co
 
 func (m machine) fileMode(name, content string, mode fs.FileMode) machine {
 	path := filepath.Join(m.root, name)
-	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	m.dir(filepath.Dir(name), 0o755)
 	require.NoError(m.t, os.WriteFile(path, []byte(content), mode))
 	require.NoError(m.t, os.Chmod(path, mode)) // whatever the umask
 	return m

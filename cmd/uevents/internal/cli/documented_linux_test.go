@@ -53,6 +53,7 @@ func TestDocumentedOutput(t *testing.T) {
 
 // outputOf returns what a terminal shows of a command, which is interrupted after a line that contains last.
 func outputOf(t *testing.T, args []string, last string) string {
+	testscale.NeedLoopback(t)
 	program := exec.Command("webserver")
 	program.Stderr = os.Stderr
 	stdin, err := program.StdinPipe()

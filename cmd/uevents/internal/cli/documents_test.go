@@ -153,18 +153,3 @@ func checkCommandLine(args []string) error {
 	}
 	return err
 }
-
-func TestCommandLines(t *testing.T) {
-	for line, want := range map[string][][]string{
-		"    sudo uevents watch 'a b' --level debug  # text":  {{"watch", "a b", "--level", "debug"}},
-		"$ uevents list | grep x":                             {{"list"}},
-		"| task | `uevents completion bash \\| sudo tee x` |": {{"completion", "bash"}},
-		"the text uevents watch":                              nil,
-	} {
-		assert.Equal(t, want, commandLines(line), line)
-	}
-	for _, wrong := range [][]string{{"watch"}, {"watch", "a", "--no-such"}, {"nosuch"}, {"hist", "a"}} {
-		assert.Error(t, checkCommandLine(wrong), wrong)
-	}
-	assert.NoError(t, checkCommandLine([]string{"record", "a", "-o", "x.jsonl", "--", "ls", "-l"}))
-}

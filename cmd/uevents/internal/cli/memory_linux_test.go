@@ -22,6 +22,17 @@ import (
 // TestMemoryScripts: command lines that read programs which offer events in shared memory.
 func TestMemoryScripts(t *testing.T) {
 	testscale.HostOnly(t)
+	memoryScripts(t, "memory", "both")
+}
+
+// TestUserScripts: the same as several users, of which one is root, with and without a capability.
+func TestUserScripts(t *testing.T) {
+	testscale.NeedRoot(t, "to run tools and programs of other users")
+	memoryScripts(t, "users")
+}
+
+func memoryScripts(t *testing.T, dirs ...string) {
+	t.Helper()
 	program, err := exec.LookPath("uevents")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +40,7 @@ func TestMemoryScripts(t *testing.T) {
 	deadline, _ := t.Deadline()
 	testscript.RunT(serial{t}, testscript.Params{ // a program has room for 8 tools
 		Deadline: deadline,
-		Files:    scripts(t, "memory", "both"), RequireExplicitExec: true,
+		Files:    scripts(t, dirs...), RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(uevents.EnvTransport, uevents.TransportMemory.String()) // of programs, wherever the test runs
@@ -39,9 +50,8 @@ func TestMemoryScripts(t *testing.T) {
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
-			case "root": // with setpriv
-				_, err := exec.LookPath("setpriv")
-				return os.Getuid() == 0 && err == nil, nil
+			case "perf":
+				return exec.Command("perf", "version").Run() == nil, nil // Ubuntu's says which package is missing
 			case "kernel":
 				return uevents.Probe(kernelOnly).Err == nil, nil
 			}

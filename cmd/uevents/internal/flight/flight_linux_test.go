@@ -22,6 +22,7 @@ import (
 	pprof "github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -163,6 +164,7 @@ func TestFlight(t *testing.T) {
 }
 
 func checkPerfScript(t *testing.T, file string) {
+	testscale.NeedProgram(t, "perf")
 	out, err := exec.Command("perf", "script", "-i", file, "-F", "comm,pid,tid,cpu,time,event,trace,ip,sym,dso").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	text := string(out)
@@ -243,7 +245,7 @@ func TestNoTrigger(t *testing.T) {
 
 // TestPerfRecord: the reader finds in what perf record writes to a file and to a pipe the same records as perf script.
 func TestPerfRecord(t *testing.T) {
-	kerneltest.Require(t)
+	kerneltest.RequireTool(t, "perf")
 	a := startSubject(t, "flightperf")
 	record := []string{"record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info"}
 	for name, command := range map[string][]string{

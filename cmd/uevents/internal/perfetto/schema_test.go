@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // The messages of testdata/trace.proto that tests check, in the form of protojson.
@@ -109,8 +111,9 @@ var traceType = sync.OnceValues(func() (protoreflect.MessageDescriptor, error) {
 // decode decodes a trace with the schema, which must know all its fields, and checks the rules for all traces.
 func decode(t *testing.T, data []byte) []packet {
 	t.Helper()
+	testscale.NeedProgram(t, "protoc")
 	d, err := traceType()
-	require.NoError(t, err, "protoc, of the package protobuf-compiler, compiles the schema")
+	require.NoError(t, err)
 	m := dynamicpb.NewMessage(d)
 	require.NoError(t, proto.Unmarshal(data, m))
 	requireKnown(t, m)

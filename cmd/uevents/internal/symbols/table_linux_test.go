@@ -77,7 +77,10 @@ func TestGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := build(t, []string{"CGO_ENABLED=1"}, args...)
+			if strings.HasPrefix(name, "C ") {
+				testscale.NeedProgram(t, "cc")
+			}
+			path := build(t, []string{"CGO_ENABLED=1", "CC=cc"}, args...)
 			pid, want := start(t, path)
 			table := New()
 			checkGo(t, table, pid, want)
@@ -152,11 +155,12 @@ func checkGo(t *testing.T, table *Table, pid int32, want []frameOfRuntime) {
 // TestC: functions come from ELF symbol tables; those of a stripped program are unknown.
 func TestC(t *testing.T) {
 	requireCompiler(t)
+	cc := testscale.NeedProgram(t, "cc")
 	for name, flags := range map[string][]string{"plain": nil, "fixed address": {"-no-pie"}, "stripped": {"-s"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "csubject")
-			out, err := exec.Command("cc", append(flags, "-O1", "-o", path, "testdata/csubject/main.c")...).CombinedOutput()
+			out, err := exec.Command(cc, append(flags, "-O1", "-o", path, "testdata/csubject/main.c")...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			pid, want := start(t, path)
 			table := New()

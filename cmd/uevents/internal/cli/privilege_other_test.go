@@ -1,0 +1,5 @@
+//go:build !linux
+
+package cli
+
+var rootCommands map[string]func()
