@@ -13,10 +13,19 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// TestLimits: while programs are above their share, the log has a line a minute, and the metric all.
+// TestLimits: while programs are above their share, the log has a line a minute, and the metric all. The rest of the last minute is logged by a
+// check of the source.
 func TestLimits(t *testing.T) {
+	src := &machineSource{m: newMachine(t, nil)}
 	synctest.Test(t, func(t *testing.T) {
 		s, telemetry, logged := observed(t)
+		s.cfg.Transport = TransportMemory
+		check := func() {
+			_, err := s.check(src)
+			require.NoError(t, err)
+		}
+		check()
+		logged.TakeAll()
 		const seconds, events = 90, 2 * maxLimited
 		for range seconds {
 			for i := range events {
@@ -34,12 +43,12 @@ func TestLimits(t *testing.T) {
 		assert.Len(t, most, maxLimited)
 		assert.Equal(t, "user_events:e19", most[0])
 
-		// The rest of the last minute is logged when it is over, without a notice.
-		s.logLimits(time.Now())
+		check()
 		assert.Zero(t, logged.Len())
 		time.Sleep(time.Minute) //nolint:forbidigo // of the bubble
-		s.logLimits(time.Now())
-		s.logLimits(time.Now().Add(time.Hour))
+		check()
+		time.Sleep(time.Hour) //nolint:forbidigo // of the bubble
+		check()
 		third := logged.TakeAll()
 		require.Len(t, third, 1)
 		of := func(e observer.LoggedEntry) (uint64, time.Duration) {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -71,4 +73,18 @@ func TestOpenSpans(t *testing.T) {
 	await(9)
 	assert.Equal(t, int64(3), orphans())
 	assert.Equal(t, int64(3+6), counter(t, telemetry, "user_events_read_records"), "ends of processes are no records")
+}
+
+// TestOpenSpanRefused: the event of a span whose end was not read is counted as dropped if the consumer refuses it at a shutdown.
+func TestOpenSpanRefused(t *testing.T) {
+	m := newMachine(t, nil)
+	m.lose = "myapp_span"
+	spans, _ := m.exporters("myapp")
+	r, telemetry := m.start(fast(), &sink{refuse: func(plog.Logs) error { return consumererror.NewPermanent(errBusy) }})
+	s := span(1)
+	s.Events = []sdktrace.Event{{Name: "retry", Time: s.StartTime}}
+	require.NoError(t, spans.ExportSpans(t.Context(), tracetest.SpanStubs{s}.Snapshots()))
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Equal(t, int64(1), counter(t, telemetry, "refused_log_records"))
+	assert.Equal(t, int64(1), counter(t, telemetry, "user_events_dropped_records", attribute.String("reason", reasonPermanent)))
 }

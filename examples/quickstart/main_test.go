@@ -25,6 +25,7 @@ func TestRun(t *testing.T) {
 	testscale.NeedLoopback(t)
 	testscale.HostOnly(t)
 	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	testscale.UsesCheckout()
 	command := filepath.Join(t.TempDir(), "uevents")
 	build := exec.Command("go", "build", "-o", command, ".")
 	build.Dir = "../../cmd/uevents"

@@ -44,6 +44,7 @@ func start(t *testing.T, args ...string) (url string) {
 func TestWatch(t *testing.T) {
 	testscale.HostOnly(t)
 	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	testscale.UsesCheckout()
 	command := filepath.Join(t.TempDir(), "uevents")
 	build := exec.Command("go", "build", "-o", command, ".")
 	build.Dir = "../../cmd/uevents"

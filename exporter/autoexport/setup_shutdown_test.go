@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -98,6 +99,23 @@ func TestSetupShutdown(t *testing.T) {
 	assert.Len(t, p.received(), 3)
 	p.work()
 	assert.Len(t, p.received(), 3)
+}
+
+// TestSetupShutdownEnds: after the shutdown, providers of the SDK record no spans and log records.
+func TestSetupShutdownEnds(t *testing.T) {
+	p := newProgram(t, "user_events,otlp")
+	shutdown, err := p.setup(shop)
+	require.NoError(t, err)
+	records := func() (span, record bool) {
+		ctx, s := otel.Tracer("t").Start(t.Context(), "work")
+		defer s.End()
+		return s.IsRecording(), otel.GetLoggerProvider().Logger("l").Enabled(ctx, log.EnabledParameters{Severity: log.SeverityWarn})
+	}
+	span, record := records()
+	assert.Equal(t, []bool{true, true}, []bool{span, record})
+	require.NoError(t, shutdown(t.Context()))
+	span, record = records()
+	assert.Equal(t, []bool{false, false}, []bool{span, record})
 }
 
 // TestSetupShutdownDone: without time to export, everything is shut down all the same.

@@ -14,7 +14,7 @@ type Proof struct {
 	Package string   // directory of the package in the checkout
 	Test    string   // a function, or FUNCTION/SUBTEST
 	On      []string // where it has to run and pass: host, guests, or names of kernels
-	Needs   string   // what it needs of the host: root, or a program; a test without it is skipped
+	Needs   string   // root, or a program, without which the host skips the test
 }
 
 // String names the test as go test does.

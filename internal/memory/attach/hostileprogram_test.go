@@ -27,6 +27,7 @@ import (
 	"github.com/userevents/userevents-go/internal/backend/memory"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/layout"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
@@ -146,16 +147,16 @@ func TestHostileOpen(t *testing.T) {
 		{"data without seals", func(t *testing.T) {
 			f := newFake(t)
 			require.NoError(t, sys.SealMemory(f.controlFD, false))
-		}, "userevents-data: its seals are missing"},
+		}, layout.DataName + ": its seals are missing"},
 		{"data that can be written", func(t *testing.T) {
 			f := newFake(t)
 			require.NoError(t, sys.SealMemory(f.dataFD, false))
 			require.NoError(t, sys.SealMemory(f.controlFD, false))
-		}, "userevents-data: its seals are missing"},
+		}, layout.DataName + ": its seals are missing"},
 		{"control without seals", func(t *testing.T) {
 			f := newFake(t)
 			require.NoError(t, sys.SealMemory(f.dataFD, true))
-		}, "userevents-control: its seals are missing"},
+		}, layout.ControlName + ": its seals are missing"},
 		{"data of no size", func(t *testing.T) {
 			fd, _ := memfd(t, layout.DataName, 0)
 			require.NoError(t, sys.SealMemory(fd, true))
@@ -970,12 +971,25 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// TestHostileTime: no record has the time 0, which is none.
+// TestHostileTime: the time of a record is neither 0, which is none, nor in the future: such a record would wait, and later ones would come
+// after it.
 func TestHostileTime(t *testing.T) {
 	f, _, s := attached(t)
-	f.heads(24)
-	f.record(0, fakeKey, 0, 0, 0)
+	began := Now()
+	times := []uint64{0, 5, began, began + uint64(time.Hour), math.MaxUint64}
+	f.heads(24 * uint64(len(times)))
+	for i, at := range times {
+		f.record(uint64(24*i), fakeKey+uint64(24*i), 0, 0, at)
+	}
 	list := s.Read()
-	require.Len(t, list, 1)
-	assert.NotZero(t, list[0].Time)
+	list = append(list, s.Read()...) // those that are cut to the time of the first call
+	ended := Now()
+	require.Len(t, list, len(times))
+	for i, want := range []uint64{1, 5, began} {
+		assert.Equal(t, want, list[i].Time)
+	}
+	for _, r := range list[3:] {
+		assert.GreaterOrEqual(t, r.Time, began)
+		assert.LessOrEqual(t, r.Time, ended)
+	}
 }

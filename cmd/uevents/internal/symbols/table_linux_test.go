@@ -55,6 +55,7 @@ func requireCompiler(t *testing.T) {
 
 func build(t *testing.T, env []string, args ...string) (path string) {
 	t.Helper()
+	testscale.UsesCheckout()
 	path = filepath.Join(t.TempDir(), "subject")
 	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/subject")...)
 	cmd.Env = append(os.Environ(), env...)
