@@ -22,6 +22,7 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "events"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "dynamic_events"), nil, 0o644))
+	t.Chdir(dir) // flight looks whether it can write there
 	for _, args := range [][]string{
 		{"list"},
 		{"show", "myapp"},

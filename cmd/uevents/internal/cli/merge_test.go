@@ -202,14 +202,14 @@ func TestReplayRangeSays(t *testing.T) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, append(content, `{"message":"no time","kind":"log"}`+"\n"...), 0o600))
-	var said string
-	code, out, said := (&feed{}).run(t, "replay", path, "--since", "2026-11-27")
+	day := func(after int) string { return mergeBegan.Local().AddDate(0, 0, after).Format(time.DateOnly) }
+	code, out, said := (&feed{}).run(t, "replay", path, "--since", day(1))
 	assert.Equal(t, exitOK, code)
 	assert.Empty(t, out)
 	text := func(d time.Duration) string { return mergeBegan.Add(d).Local().Format("2006-01-02 15:04:05.000") }
-	assert.Equal(t, "0 of 3 records selected\n! 1 record without a time, which --since and --until leave out\n! no record is from 2026-11-27 00:00:00.000 on: they are from "+
+	assert.Equal(t, "0 of 3 records selected\n! 1 record without a time, which --since and --until leave out\n! no record is from "+day(1)+" 00:00:00.000 on: they are from "+
 		text(time.Second)+" to "+text(4*time.Second)+"\n", said)
-	_, out, said = (&feed{}).run(t, "replay", path, "--since", "2026-11-26", "-o", "{{.status}}", "--where", "status > 1")
+	_, out, said = (&feed{}).run(t, "replay", path, "--since", day(0), "-o", "{{.status}}", "--where", "status > 1")
 	assert.Equal(t, "2\n", out)
 	assert.Equal(t, "1 of 3 records selected\n! 1 record without a time, which --since and --until leave out\n", said)
 }

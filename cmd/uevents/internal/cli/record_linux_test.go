@@ -57,7 +57,7 @@ func TestRecordKernel(t *testing.T) {
 	}
 
 	path, errs := record("x.jsonl")
-	assert.Regexp(t, `100 matched = 100 recorded; \d+\.\d s\nwrote \S+: \d+\.\d kB; 1 process, 100 log records; `, errs)
+	assert.Regexp(t, `100 matched = 100 recorded; \d+\.\d s\nwrote .+: \d+\.\d kB; 1 process, 100 log records; `, errs)
 	var shown, stderr syncbuffer.Buffer
 	e := newEnv()
 	e.out, e.err = &shown, &stderr

@@ -52,7 +52,7 @@ func TestRecordPipe(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, exitOK, <-r.code, r.errs)
 	assert.Equal(t, 2, strings.Count(string(content), "\n"))
-	assert.Regexp(t, `wrote \S+: [1-9]\d+ B; 1 process, 2 log records`, r.errs.String())
+	assert.Regexp(t, `wrote .+: [1-9]\d+ B; 1 process, 2 log records`, r.errs.String())
 }
 
 // opens reports whether a thread of this process waits in open(2).
@@ -110,7 +110,7 @@ func TestRecordPipeFull(t *testing.T) {
 	r.end()
 	assert.Equal(t, exitError, <-r.code)
 	assert.Contains(t, r.errs.String(), "i/o timeout")
-	assert.Regexp(t, `wrote \S+: 65.5 kB, a part of 1 process, \d`, r.errs.String())
+	assert.Regexp(t, `wrote .+: 65.5 kB, a part of 1 process, \d`, r.errs.String())
 }
 
 // TestRecordPipeGone: a program that stops reading ends the recording.
@@ -136,5 +136,5 @@ func TestRecordPipePerfData(t *testing.T) {
 	assert.Equal(t, exitOK, code, errs)
 	assert.Equal(t, "pipe_x 0\npipe_x 0\n", out)
 	assert.Equal(t, exitOK, <-r.code, r.errs)
-	assert.Regexp(t, `wrote \S+: [1-9][\d.]+ kB; 1 process, 2 log records`, r.errs.String())
+	assert.Regexp(t, `wrote .+: [1-9][\d.]+ kB; 1 process, 2 log records`, r.errs.String())
 }
