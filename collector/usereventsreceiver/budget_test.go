@@ -61,6 +61,7 @@ func TestShippedLimits(t *testing.T) {
 
 func testShippedLimits(t *testing.T, files []string) {
 	const own = 64 << 20 // what a Collector takes without records, about twice
+	testscale.UsesCheckout()
 	dir := filepath.Join("..", "distribution")
 	conf := confmap.New()
 	for _, name := range files {
