@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // drained is the memory of records that are taken out of rings of the kernel at a time, as README.md has it.
