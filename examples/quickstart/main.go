@@ -50,7 +50,7 @@ func run(ctx context.Context, w io.Writer, command []string) (err error) {
 	slog.SetDefault(slog.New(events))
 
 	var store users.Store
-	listener, err := net.Listen("tcp", "localhost:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

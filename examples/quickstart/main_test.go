@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // TestRun: nothing is recorded until the command attaches, which then prints records of the requests.
 func TestRun(t *testing.T) {
+	testscale.NeedLoopback(t)
 	testscale.HostOnly(t)
 	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
 	testscale.UsesCheckout()

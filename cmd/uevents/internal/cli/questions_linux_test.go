@@ -47,7 +47,7 @@ func TestQuestionsRecorded(t *testing.T) {
 				want := q.want(r.truth)
 				require.NotEmpty(t, want)
 				slices.Sort(want)
-				out, errs, err := shell(q.line, r.environment)
+				out, errs, err := shell(r.dir, q.line, r.environment)
 				assert.NoError(t, err, "%s: %s", r.file, errs)
 				assert.Regexp(t, `^([\d,]+ of [\d,]+ records selected\n?)*$`, errs, r.file)
 				q.judge(t, r.file, want, out)
@@ -58,7 +58,7 @@ func TestQuestionsRecorded(t *testing.T) {
 
 // recordedShop is a recording of the programs, with the environment of command lines about it.
 type recordedShop struct {
-	file        string
+	dir, file   string
 	truth       *shopTruth
 	environment []string
 }
@@ -114,10 +114,10 @@ func (q *question) same(want, got []string) bool {
 	})
 }
 
-// shell runs a command line as a user types it.
-func shell(line string, environment []string) (out, errs string, err error) {
+// shell runs a command line in a directory, as a user types it.
+func shell(dir, line string, environment []string) (out, errs string, err error) {
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Env = append(os.Environ(), environment...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), environment...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
@@ -131,15 +131,14 @@ func recordShop(t *testing.T, file string, plan []shopRecord) recordedShop {
 	for _, step := range []string{"begin", "end"} {
 		require.NoError(t, create(filepath.Join(dir, step)))
 	}
-	path := filepath.Join(dir, file)
-	line := fmt.Sprintf("uevents record --buffer 64M -o %s -- sh -c 'webshop shop %d %s & payments pay %[2]d %[3]s & wait'", path, len(plan), dir)
-	_, errs, err := shell(line, nil)
+	line := fmt.Sprintf("uevents record --buffer 64M -o %s -- sh -c 'webshop shop %d . & payments pay %[2]d . & wait'", file, len(plan))
+	_, errs, err := shell(dir, line, nil)
 	require.NoError(t, err, "%s", errs)
 	require.NotContains(t, errs, "lost")
 	pid, err := os.ReadFile(filepath.Join(dir, payments+".pid"))
 	require.NoError(t, err)
 	truth := truthOf(plan)
-	return recordedShop{file, truth, append(truth.facts.environment(), "FILE="+path, "PAYMENTS="+string(pid))}
+	return recordedShop{dir, file, truth, append(truth.facts.environment(), "FILE="+file, "PAYMENTS="+string(pid))}
 }
 
 // TestQuestionsLive: each command line answers its question while the programs run. They use shared memory, or in a guest the kernel.
@@ -205,7 +204,7 @@ func (s *shop) ask(t *testing.T, q *question, want []string) {
 		if pattern, ok := attached[verb]; ok {
 			return regexp.MustCompile(pattern).MatchString(out.String() + errs.String())
 		}
-		list, _, err := shell("uevents list shop_"+s.suffix, nil)
+		list, _, err := shell("", "uevents list shop_"+s.suffix, nil)
 		require.NoError(t, err)
 		return strings.Contains(list, ", 1 enabled")
 	}, "%s: %s", q.line, &errs)

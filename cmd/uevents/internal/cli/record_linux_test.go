@@ -42,8 +42,8 @@ func TestRecordKernel(t *testing.T) {
 		slept, begin := filepath.Join(t.TempDir(), "slept"), filepath.Join(t.TempDir(), "begin")
 		go func() {
 			args := append([]string{"record", "recorded", "-o", path}, args...)
-			script := "sleep 0.02; : >" + slept + "; while [ ! -e " + begin + " ]; do sleep 0.02; done; exit 3"
-			code <- run(t.Context(), e, append(args, "--", "sh", "-c", script))
+			const script = `sleep 0.02; : >"$0"; while [ ! -e "$1" ]; do sleep 0.02; done; exit 3`
+			code <- run(t.Context(), e, append(args, "--", "sh", "-c", script, slept, begin))
 		}()
 		testscale.Eventually(t, func() bool { return strings.Contains(stderr.String(), "recording ") }, "%s", &stderr)
 		// The kernel has switched to the shell by then, under its name: it has waited for a child.
@@ -156,7 +156,7 @@ func TestRecordDiskFullCommand(t *testing.T) {
 	go func() {
 		code <- run(t.Context(), f.env(t, &out, &errs), []string{
 			"--tracefs", tracefsOfFiles(t), "record", "a", "-o", "/dev/full", "--format", "jsonl",
-			"--", "sh", "-c", "until [ -e " + end + " ]; do sleep 0.02; done; echo done",
+			"--", "sh", "-c", `until [ -e "$0" ]; do sleep 0.02; done; echo done`, end,
 		})
 	}()
 	testscale.Eventually(t, func() bool { return strings.Contains(errs.String(), "! recording has ended, sh goes on: ") }, "%s", &errs)

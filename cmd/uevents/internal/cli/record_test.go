@@ -331,7 +331,7 @@ func TestRecordCommand(t *testing.T) {
 		_ = exists(ready)
 		cancel()
 	}()
-	code, out, _ = record(running(), ctx, "sh", "-c", "trap 'echo interrupted; exit 3' INT; echo >"+ready+"; while kill -0 $PPID; do sleep 0.05; done")
+	code, out, _ = record(running(), ctx, "sh", "-c", `trap 'echo interrupted; exit 3' INT; echo >"$0"; while kill -0 $PPID; do sleep 0.05; done`, ready)
 	assert.Equal(t, 3, code)
 	assert.Equal(t, "interrupted\n", out)
 }

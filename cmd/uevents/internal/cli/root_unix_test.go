@@ -5,7 +5,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -86,9 +85,9 @@ func survive(t *testing.T) {
 func TestChildSecondSignal(t *testing.T) {
 	var out, errs syncbuffer.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
-	const command = "trap 'echo INT' INT; trap 'echo TERM' TERM; echo ready; until [ -e %s ]; do sleep 0.02; done; exit 3"
+	const command = `trap 'echo INT' INT; trap 'echo TERM' TERM; echo ready; until [ -e "$0" ]; do sleep 0.02; done; exit 3`
 	end := filepath.Join(t.TempDir(), "end")
-	child, err := (&feed{}).env(t, &out, &errs).startChild(ctx, []string{"sh", "-c", fmt.Sprintf(command, end)}, nil, func() {})
+	child, err := (&feed{}).env(t, &out, &errs).startChild(ctx, []string{"sh", "-c", command, end}, nil, func() {})
 	require.NoError(t, err)
 	says := func(want string) {
 		t.Helper()
