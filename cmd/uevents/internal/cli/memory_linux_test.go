@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/userevents/userevents-go/internal/memory/private"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -44,8 +45,8 @@ func TestMemoryScripts(t *testing.T) {
 			case "root": // with setpriv
 				_, err := exec.LookPath("setpriv")
 				return os.Getuid() == 0 && err == nil, nil
-			case "kernel":
-				return uevents.Probe(kernelOnly).Err == nil, nil
+			case "initial": // PID namespace
+				return sys.InitialNamespace("pid"), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
