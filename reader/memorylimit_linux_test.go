@@ -46,9 +46,7 @@ func TestMemoryLimit(t *testing.T) {
 	ctx := context.Background()
 	for range 3 {
 		testscale.Eventually(t, func() bool { next(); return l.Enabled(ctx, slog.LevelDebug) }, "it stays disabled")
-		for l.Enabled(ctx, slog.LevelDebug) {
-			l.Debug("flood")
-		}
+		flood(t, func() bool { return l.Enabled(ctx, slog.LevelDebug) }, func() { l.Debug("flood") })
 		l.Error("failed")
 		failures++
 	}
@@ -59,10 +57,10 @@ func TestMemoryLimit(t *testing.T) {
 	defer p.Close()
 	late, err := p.Register(tracepoint.MustParse("mem_limit_late u32 n"), nil)
 	require.NoError(t, err)
-	for late.Enabled() {
+	flood(t, late.Enabled, func() {
 		_, err := late.WriteRecord(make([]byte, uevents.IndexSize+4))
 		require.NoError(t, err)
-	}
+	})
 	testscale.Eventually(t, func() bool { next(); return late.Enabled() }, "it stays disabled")
 	require.NoError(t, r.Stop())
 	next()
@@ -95,6 +93,15 @@ func TestMemoryLimit(t *testing.T) {
 	closed, err := r.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, st.Total, closed.Total)
+}
+
+// flood writes until an event is disabled. A program that keeps to a limit has disabled it long before the last of a million records.
+func flood(t *testing.T, enabled func() bool, write func()) {
+	t.Helper()
+	for n := 0; enabled(); n++ {
+		require.Less(t, n, 1_000_000, "it stays enabled")
+		write()
+	}
 }
 
 // TestMemoryShare: of a program in shared memory above its share of bytes, the reader disables the events that have more than an equal part

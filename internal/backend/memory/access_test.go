@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/memory/layout"
 )
 
 // Capabilities, include/uapi/linux/capability.h.
@@ -149,7 +150,7 @@ func TestNoProcess(t *testing.T) {
 // TestSpawn: a program that another one starts has nothing of the memory.
 func TestSpawn(t *testing.T) {
 	program := startReady(t, childOptions{role: "program"})
-	assert.Contains(t, program.asked("files"), "/memfd:userevents-data")
+	assert.Contains(t, program.asked("files"), "/memfd:"+layout.DataName)
 	assert.NotContains(t, program.asked("spawn"), "memfd")
 	program.end()
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/memory/ring"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -38,7 +39,6 @@ const (
 	envRole    = "UEVENTS_TEST_ROLE"    // a key of roles
 	envLowered = "UEVENTS_TEST_LOWERED" // a setup for the role "lowered"
 	envDir     = "UEVENTS_TEST_DIR"     // for the files of the program
-	envVisible = "UEVENTS_TEST_VISIBLE" // "yes" or "no": tools find the program. Files in a directory need the lock by which they do, else it is no
 	envSetup   = "UEVENTS_TEST_SETUP"   // keys of setups, with a value if they take one: "limit=5 change"
 )
 
@@ -143,18 +143,7 @@ func (p *subject) open() (err error) {
 	if p.f, err = Open(os.Getenv(envDir)); err != nil {
 		return err
 	}
-	if err := p.register(); err != nil {
-		return err
-	}
-	if v := os.Getenv(envVisible); v == "no" || v == "" && !process().files.named() {
-		hide()
-	}
-	return nil
-}
-
-// hide keeps tools of the machine, such as those of other tests, from finding this process and taking its sessions. They look for locks.
-func hide() {
-	check(syscall.Flock(process().files.dataFD, syscall.LOCK_UN))
+	return p.register()
 }
 
 func (p *subject) register() (err error) {

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -26,7 +27,6 @@ func TestEnabledMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, f.Unregister(word, 0)) }()
 	p := process()
-	defer occupy(0)()
 	event := p.events.Events()[0]
 	wishes := event.State.wishes
 
@@ -38,6 +38,7 @@ func TestEnabledMeanwhile(t *testing.T) {
 		for !stop.Load() {
 			p.disable(event)
 			passes.Add(1)
+			runtime.Gosched()
 		}
 	}()
 	lost := 0
@@ -45,6 +46,7 @@ func TestEnabledMeanwhile(t *testing.T) {
 		wishes.Or(1) // as a tool does
 		word.Or(1)
 		for seen := passes.Load(); passes.Load() < seen+2; { // until a pass that begins now has ended
+			runtime.Gosched()
 		}
 		if word.Load()&1 == 0 {
 			lost++

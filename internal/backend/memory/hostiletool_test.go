@@ -105,7 +105,6 @@ func newVictim(t testing.TB) *victim {
 	require.NoError(t, err)
 	r, err := b.Register(backend.Request{Command: "ue_attack u64 seq", Word: v.word})
 	require.NoError(t, err)
-	hide()
 	v.record = append(binary.NativeEndian.AppendUint32(nil, r.Index), make([]byte, 8)...)
 	fd, _, err := sys.OpenMemory(link(v.f.p.files.controlFD), true, false)
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 // long it was disabled.
 func TestLimitOfPrograms(t *testing.T) {
 	const limit, seconds = 10, 3
-	t.Setenv(envVisible, "yes")
 	p := openSubject(t)
 	t.Cleanup(func() { p.close(t) })
 	programs := attach.NewPrograms(attach.ProgramsOptions{
@@ -48,16 +47,17 @@ func TestLimitOfPrograms(t *testing.T) {
 		poll()
 		require.True(t, p.enabled())
 		before := now() // enabled
-		written += p.writeWhileEnabled() - 1
+		written += p.writeWhileEnabled(t) - 1
 		disabled++
 		began := now()
-		for !p.enabled() {
-			ended := now()
+		ended := began
+		testscale.Eventually(t, func() bool {
+			ended = now()
 			assert.True(t, programs.Limited() == 0 || programs.Limited() <= time.Second)
-			if poll(); p.enabled() {
-				least += ended - began
-			}
-		}
+			poll()
+			return p.enabled()
+		}, "it stays disabled")
+		least += ended - began
 		most += now() - before
 	}
 	times, took := src.Limited()
@@ -70,13 +70,12 @@ func TestLimitOfPrograms(t *testing.T) {
 	}
 
 	// The time ends with the session.
-	p.writeWhileEnabled()
-	for {
+	p.writeWhileEnabled(t)
+	testscale.Eventually(t, func() bool {
 		poll()
-		if times, _ = src.Limited(); times > uint64(disabled) {
-			break
-		}
-	}
+		times, _ = src.Limited()
+		return times > uint64(disabled)
+	}, "the limit is not noticed")
 	programs.Stop()
 	_, took = src.Limited()
 	poll()

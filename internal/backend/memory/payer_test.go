@@ -172,7 +172,7 @@ func (p *subject) ask(size, rings int) (asked *layout.Session, shown *layout.Ope
 	return asked, shown
 }
 
-// occupy takes a session as tools do, so that no tool of the machine does.
+// occupy takes a session as tools do: the program sees that its tool lives.
 func occupy(session int) (leave func()) {
 	fd, _, err := sys.OpenMemory(link(process().files.controlFD), true, true)
 	check(err)

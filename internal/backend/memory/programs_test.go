@@ -26,7 +26,7 @@ type gathered struct {
 	*attach.Programs
 
 	t     *testing.T
-	own   []int32 // other tests run programs, too
+	own   []int32
 	read  map[int32]int
 	ended map[int32]bool
 	last  uint64
@@ -35,11 +35,6 @@ type gathered struct {
 	size    int   // of payloads, if it is not 8
 	before  int32 // the program of the last record
 	changes int
-}
-
-// visible is a program that tools find.
-func visible(role string) childOptions {
-	return childOptions{role: role, env: []string{envVisible + "=yes"}}
 }
 
 func gather(t *testing.T, o attach.Options, programs ...*child) *gathered {
@@ -104,7 +99,7 @@ func (g *gathered) until(what string, ok func() bool) {
 // TestPrograms: a tool finds programs that run, that begin, and that have new memory, and reads to the end of those that end or are killed.
 func TestPrograms(t *testing.T) {
 	const n = 1000
-	first := startReady(t, visible("program"))
+	first := startReady(t, childOptions{role: "program"})
 	inFiles := startReady(t, inDirectory(t.TempDir()))
 	g := gather(t, attach.Options{}, first, inFiles)
 	g.find()
@@ -115,7 +110,7 @@ func TestPrograms(t *testing.T) {
 	g.until("the first", all(first, n))
 	g.until("in files", all(inFiles, n))
 
-	late := startReady(t, visible("program"))
+	late := startReady(t, childOptions{role: "program"})
 	g.own = append(g.own, int32(late.pid))
 	g.find()
 	write(late)
@@ -172,7 +167,7 @@ func TestProgramBegins(t *testing.T) {
 // TestOtherLocks: programs also lock files of their own. A tool attaches once, and sees when the memory is closed.
 func TestOtherLocks(t *testing.T) {
 	dir := t.TempDir()
-	program := startChild(t, visible("idle"))
+	program := startChild(t, childOptions{role: "idle"})
 	g := gather(t, attach.Options{}, program)
 	lock := func(name string) { require.Equal(t, "locked", program.asked("lock %s", filepath.Join(dir, name))) }
 	lock("before")
@@ -209,7 +204,7 @@ func TestReadCutOff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			cut, other := startReady(t, inDirectory(dir)), startReady(t, visible("program"))
+			cut, other := startReady(t, inDirectory(dir)), startReady(t, childOptions{role: "program"})
 			g := gather(t, attach.Options{}, cut, other)
 			g.find()
 			require.Equal(t, "wrote", cut.asked("write 10 12"))
@@ -265,7 +260,7 @@ func TestProgramsInOrder(t *testing.T) {
 
 // TestProgramsBusy: a tool takes no session of a program without events that it wants, and waits where all are taken.
 func TestProgramsBusy(t *testing.T) {
-	program := startReady(t, visible("program"))
+	program := startReady(t, childOptions{role: "program"})
 	p, err := attach.Open(program.pid)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
@@ -312,7 +307,7 @@ func TestProgramsBusy(t *testing.T) {
 
 // TestStoppedProgram: the records of other programs wait only so long for those of one that is stopped within a record.
 func TestStoppedProgram(t *testing.T) {
-	stuck, other := startReady(t, visible("program")), startReady(t, visible("program"))
+	stuck, other := startReady(t, childOptions{role: "program"}), startReady(t, childOptions{role: "program"})
 	g := gather(t, attach.Options{}, stuck, other)
 	g.find()
 	require.Equal(t, "wrote", stuck.asked("write 1 12"))
@@ -336,7 +331,7 @@ func TestStoppedProgram(t *testing.T) {
 // TestStopBehindHole: after Stop, records are read that are behind one which is not complete: nothing waits for it any more. Those
 // of other programs do not wait either.
 func TestStopBehindHole(t *testing.T) {
-	stuck, other := startReady(t, visible("program")), startReady(t, visible("program"))
+	stuck, other := startReady(t, childOptions{role: "program"}), startReady(t, childOptions{role: "program"})
 	g := gather(t, attach.Options{RingSize: layout.MinRing}, stuck, other) // one ring
 	g.find()
 	require.Equal(t, "wrote", stuck.asked("write 1 12"))
@@ -351,7 +346,7 @@ func TestStopBehindHole(t *testing.T) {
 
 // TestStoppedReader: a tool that was stopped for longer than its expiry goes on.
 func TestStoppedReader(t *testing.T) {
-	program := startReady(t, visible("program"))
+	program := startReady(t, childOptions{role: "program"})
 	g := gather(t, attach.Options{RingSize: layout.MinRing}, program)
 	g.find()
 	require.Equal(t, "expired", program.asked("expired")) // as if it had been stopped
@@ -368,7 +363,7 @@ func TestStoppedReader(t *testing.T) {
 func TestRingMemory(t *testing.T) {
 	programs := map[int32]*child{}
 	for range 2 {
-		p := startReady(t, visible("program"))
+		p := startReady(t, childOptions{role: "program"})
 		programs[int32(p.pid)] = p
 	}
 	failed := map[int32]int{}

@@ -27,6 +27,7 @@ import (
 	"github.com/userevents/userevents-go/internal/backend/memory"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/memory/layout"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
@@ -145,16 +146,16 @@ func TestHostileOpen(t *testing.T) {
 		{"data without seals", func(t *testing.T) {
 			f := newFake(t)
 			require.NoError(t, sys.SealMemory(f.controlFD, false))
-		}, "userevents-data: its seals are missing"},
+		}, layout.DataName + ": its seals are missing"},
 		{"data that can be written", func(t *testing.T) {
 			f := newFake(t)
 			require.NoError(t, sys.SealMemory(f.dataFD, false))
 			require.NoError(t, sys.SealMemory(f.controlFD, false))
-		}, "userevents-data: its seals are missing"},
+		}, layout.DataName + ": its seals are missing"},
 		{"control without seals", func(t *testing.T) {
 			f := newFake(t)
 			require.NoError(t, sys.SealMemory(f.dataFD, true))
-		}, "userevents-control: its seals are missing"},
+		}, layout.ControlName + ": its seals are missing"},
 		{"data of no size", func(t *testing.T) {
 			fd, _ := memfd(t, layout.DataName, 0)
 			require.NoError(t, sys.SealMemory(fd, true))

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// Names of the files, as memfd_create gets them.
-const (
+// Names of the files, as memfd_create gets them. Only package private of the tests changes them.
+var (
 	DataName    = "userevents-data"
 	ControlName = "userevents-control"
 )

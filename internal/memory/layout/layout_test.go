@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestPlaces: the places are those of docs/wire-formats.md. Programs and tools of other versions have the same.
+// TestPlaces: names and places are those of docs/wire-formats.md. Programs and tools of other versions have the same.
 func TestPlaces(t *testing.T) {
 	var (
 		d Data
 		c Control
 	)
+	assert.Equal(t, []string{"userevents-data", "userevents-control"}, []string{DataName, ControlName})
 	for _, p := range []struct {
 		name      string
 		got, want uintptr

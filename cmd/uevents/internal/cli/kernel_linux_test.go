@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -37,7 +38,7 @@ func TestKernelScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, name := range []string{testscale.EnvVM, kerneltest.EnvHostTests} { // else programs find no user_events
+			for _, name := range []string{testscale.EnvVM, kerneltest.EnvHostTests, private.Env} { // else programs find no user_events
 				env.Setenv(name, os.Getenv(name))
 			}
 			env.Setenv("PROGRAM", program)

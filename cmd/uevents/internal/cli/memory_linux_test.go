@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -33,6 +34,7 @@ func TestMemoryScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "sums": sums},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(uevents.EnvTransport, uevents.TransportMemory.String()) // of programs, wherever the test runs
+			env.Setenv(private.Env, os.Getenv(private.Env))
 			env.Setenv("PROGRAM", program)
 			env.Setenv("NAME", fmt.Sprintf("script_%d", os.Getpid())) // of programs: others may run, too
 			return errors.Join(reachable(env.WorkDir), os.CopyFS(env.WorkDir+"/tracefs", os.DirFS("testdata/tracefs")))
