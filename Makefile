@@ -187,7 +187,7 @@ vm-lsm: deps ## what the library says on a kernel that is locked down, and under
 
 # The least number of tests that use the kernel and pass (subtests and benchmarks count). Raise a number when you add tests. A
 # choice of tests has no such number.
-LEAST_6.12-uml    := 200
+LEAST_6.12-uml   := 200
 LEAST_6.12       := 205
 LEAST_6.1        := 115
 LEAST_6.1-byte   := 130

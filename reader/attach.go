@@ -104,12 +104,13 @@ func (r *Reader) begin(refused error) error {
 			failed = append(failed, n.Err)
 		}
 	}
-	if memory && refused == nil && len(r.attached) == 0 && !r.o.NoFollow {
+	if memory && refused == nil && len(r.attached) == 0 {
 		refused = r.refusedEach()
 	}
 	attached := len(r.attached) > 0 || memory && m.events() > 0
+	denied := errors.Is(refused, fs.ErrPermission)
 	switch {
-	case errors.Is(refused, fs.ErrPermission) && (attached || len(failed) == 0):
+	case denied && (attached || len(failed) == 0 && !r.o.NoFollow):
 		r.notifyLocked(Notice{Kind: NoticeTransport, Err: refused})
 		return nil
 	case attached:
@@ -119,16 +120,35 @@ func (r *Reader) begin(refused error) error {
 	case len(failed) > 0:
 		return failed[0]
 	case r.o.NoFollow || !slices.ContainsFunc(r.selection.events, pattern.userEvents):
-		return noMatchError{r.o.Events}
+		if !denied {
+			refused = nil // there are none
+		}
+		return NoMatchError{r.o.Events, refused}
 	}
 	return nil
 }
 
-// noMatchError names patterns that no event matches. It is [fs.ErrNotExist], whose text is about files.
-type noMatchError struct{ patterns []string }
+// NoMatchError is the error of [Open] if no event matches Options.Events, and none that appears later is read. It is [fs.ErrNotExist], and
+// wraps Kernel.
+type NoMatchError struct {
+	Patterns []string
+	Kernel   error // why the kernel did not permit to look at its events, or nil
+}
 
-func (e noMatchError) Error() string        { return "no event matches " + strings.Join(e.patterns, ", ") }
-func (e noMatchError) Is(target error) bool { return target == fs.ErrNotExist }
+// Error names the patterns: the text of [fs.ErrNotExist] is about files.
+func (e NoMatchError) Error() string {
+	text := "no event matches " + strings.Join(e.Patterns, ", ")
+	if e.Kernel != nil {
+		text += "; the kernel's events are not read: " + e.Kernel.Error()
+	}
+	return text
+}
+
+// Is reports true for [fs.ErrNotExist].
+func (e NoMatchError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Unwrap returns Kernel.
+func (e NoMatchError) Unwrap() error { return e.Kernel }
 
 // refusedEach takes the notices away if the kernel has refused each event for lack of permission, and returns the first reason.
 func (r *Reader) refusedEach() error {

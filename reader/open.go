@@ -165,7 +165,7 @@ const (
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
-// It wraps EINVAL if Options.Events is empty or an option is invalid; [fs.ErrNotExist] if no event matches, and all patterns are of other systems
+// It wraps EINVAL if Options.Events is empty or an option is invalid; [NoMatchError] if no event matches, and all patterns are of other systems
 // or Options.NoFollow is set; EMFILE if the events need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached,
 // unless Options.Partial is set. If only some events cannot be attached, Open succeeds, and Options.Notify gets their errors.
 func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {

@@ -98,7 +98,6 @@ func TestUserModule(t *testing.T) {
 	require.NoError(t, err)
 	sys := regexp.MustCompile(`golang.org/x/sys v\S+`).Find(mod)
 	require.NotNil(t, sys)
-	testscale.UsesCheckout()
 	dir := t.TempDir()
 	const library = "github.com/userevents/userevents-go"
 	for name, text := range map[string]string{

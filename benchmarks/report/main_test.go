@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/benchmarks/internal/figures"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 var (
@@ -28,6 +29,7 @@ func read(t *testing.T, elem ...string) string {
 }
 
 func committed(t *testing.T) *runs {
+	testscale.UsesCheckout()
 	all, err := load(results)
 	require.NoError(t, err)
 	all.defaults, err = readDefaults(root)

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // drained is the memory of records that are taken out of rings of the kernel at a time, as README.md has it.
@@ -61,6 +63,7 @@ func TestShippedLimits(t *testing.T) {
 
 func testShippedLimits(t *testing.T, files []string) {
 	const own = 64 << 20 // what a Collector takes without records, about twice
+	testscale.UsesCheckout()
 	dir := filepath.Join("..", "distribution")
 	conf := confmap.New()
 	for _, name := range files {

@@ -88,7 +88,8 @@ var adapters = []string{"sloghandler", "structevent", "exporter"}
 
 // testHelpers are imported by tests and by each other.
 var testHelpers = []string{
-	"internal/kerneltest", "internal/memory/private", "internal/syncbuffer", "internal/testscale", "internal/truncationtest", "examples/internal/decoded",
+	"internal/kerneltest", "internal/memory/attachtest", "internal/memory/private", "internal/syncbuffer", "internal/testscale",
+	"internal/truncationtest", "examples/internal/decoded",
 	"exporter/internal/truncationotel", "exporter/internal/testmetrics", "exporter/internal/testattrs",
 }
 
@@ -122,7 +123,7 @@ func violations(f file, imported string) (list []string) {
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
-	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
+	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
 	forbid(isOwn && within(own, testHelpers...) && !f.in(testHelpers...), "test helpers stay in tests")
 	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "internal/eventspan", "examples"), "OpenTelemetry stays in its adapters")
 	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),

@@ -212,3 +212,19 @@ func (p *Program) events(from uint32) (list []Event, next uint32) {
 	}
 	return list, next
 }
+
+// Enabled returns the numbers of the events that are enabled: all their enable bits are set. A tool requests an event before.
+func (p *Program) Enabled() map[uint32]bool {
+	enabled := map[uint32]bool{}
+	p.guard(func() {
+		for w := range min(p.data.InUse.Load(), layout.Words) {
+			for b := range p.data.Gates[w] {
+				if id := p.data.Gates[w][b].Load() - 1; id < layout.Events {
+					others, again := enabled[id]
+					enabled[id] = p.control.Words[w].Load()&(1<<b) != 0 && (others || !again)
+				}
+			}
+		}
+	})
+	return enabled
+}

@@ -55,6 +55,7 @@ func commandPage(t *testing.T) string {
 // TestCommandPage: the page of the command has its present help.
 func TestCommandPage(t *testing.T) {
 	testscale.HostOnly(t)
+	testscale.UsesCheckout()
 	want, path := commandPage(t), filepath.Join(repository, "docs", "command.md")
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o600))
@@ -67,6 +68,7 @@ func TestCommandPage(t *testing.T) {
 // TestDocumentedCommands: the command lines of uevents in the documents are right: command, flags, number of arguments.
 func TestDocumentedCommands(t *testing.T) {
 	testscale.HostOnly(t)
+	testscale.UsesCheckout()
 	count := 0
 	require.NoError(t, filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -80,6 +80,7 @@ func (e *env) from(o *reader.Options) (*tracefs.Dir, error) {
 			return e.kernel(p)
 		}
 	}
+	o.Transport = transport
 	return nil, nil
 }
 
@@ -101,7 +102,7 @@ func (e *env) dir() (*tracefs.Dir, error) {
 		dir := tracefs.At(e.tracefs)
 		return dir, supported(dir)
 	}
-	dir, err := tracefs.Find()
+	dir, err := findTracefs()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, cmp.Or(uevents.Probe(kernelOnly).Err, err) // it knows why, and what to do
 	} else if err != nil {
@@ -110,8 +111,12 @@ func (e *env) dir() (*tracefs.Dir, error) {
 	return dir, supported(dir)
 }
 
-// kernelOnly asks for the kernel's user_events.
-var kernelOnly = &uevents.Options{Transport: uevents.TransportKernel}
+// Where commands look for user events. Tests have a kernel without.
+var (
+	kernelOnly  = &uevents.Options{Transport: uevents.TransportKernel}
+	findTracefs = tracefs.Find
+	transport   = reader.TransportAny
+)
 
 // supported returns an error if the kernel that has the tracefs has no user_events.
 func supported(dir *tracefs.Dir) error {

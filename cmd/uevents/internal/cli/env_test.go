@@ -30,7 +30,7 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 		{"record", "myapp", "-o", filepath.Join(dir, "x.jsonl")},
 		{"top"},
 		{"hist", "myapp_request", "--by", "route"},
-		{"flight", "myapp"},
+		{"flight", "myapp", "-o", dir},
 		{"events", "save"},
 		{"events", "restore"},
 		{"setup", "tracers"},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/userevents/userevents-go/internal/perfaccess"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -64,4 +65,22 @@ func TestHintForOpen(t *testing.T) {
 	assert.Contains(t, remedy, "files of tracefs")
 	_, remedy = said(call("mmap"))
 	assert.Empty(t, remedy, "the error has the remedy")
+
+	// The kernel refuses to list its events, which it has or not.
+	none := reader.NoMatchError{Patterns: []string{"a", "b"}, Kernel: call("open")}
+	defer func(o *uevents.Options) { kernelOnly = o }(kernelOnly)
+	for _, has := range []bool{true, false} {
+		kernelOnly = &uevents.Options{Transport: 99} // it cannot be told
+		if !has {
+			kernelOnly.Transport = uevents.TransportOff
+		}
+		message, remedy = said(none)
+		want, hint, code := "no event matches a, b; the kernel's events are not read: open: operation not permitted", "files of tracefs belong to root", exitNotPermitted
+		if !has {
+			want, hint, code = "no event matches a, b", "see uevents list", exitError
+		}
+		assert.Equal(t, want, message)
+		assert.Contains(t, remedy, hint)
+		assert.Equal(t, code, exitCode(hintForOpen(none)))
+	}
 }

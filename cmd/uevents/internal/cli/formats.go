@@ -13,7 +13,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // recordingFormat is a file format, which the suffix of a file's name selects.
@@ -90,7 +89,7 @@ func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
 	options := perfdata.Options{
 		Format: func(system, name string) (text string, err error) {
 			if o.dir == nil {
-				if o.dir, err = tracefs.Find(); err != nil {
+				if o.dir, err = findTracefs(); err != nil {
 					return "", err
 				}
 			}

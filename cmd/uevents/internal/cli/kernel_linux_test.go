@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,9 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // TestKernelScripts: command lines that need a kernel with user_events, as root and as an unprivileged user.
@@ -65,6 +69,15 @@ func TestKernelScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 	})
+}
+
+// Where kernel tests may not run, the kernel of the other tests has no user_events, whatever that of the machine has and permits.
+func init() {
+	if !testscale.Guest() && os.Getenv(kerneltest.EnvHostTests) != "1" {
+		kernelOnly = &uevents.Options{Transport: uevents.TransportOff}
+		findTracefs = func() (*tracefs.Dir, error) { return nil, fs.ErrNotExist }
+		transport = reader.TransportMemory
+	}
 }
 
 // serial runs scripts one at a time, since they share one kernel.

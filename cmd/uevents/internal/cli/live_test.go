@@ -349,7 +349,7 @@ func TestWatchNotices(t *testing.T) {
 	f = newFeed()
 	f.stats.Events = nil
 	_, _, errs = f.run(t, "watch", "myapp")
-	assert.Regexp(t, `^no event matches yet \(see uevents list(; programs of other users take root)?\), waiting for one; Ctrl-C ends\nends after 10m0s, .*\n0 matched = 0 shown; `, errs)
+	assert.Regexp(t, "^"+inNamespace+`no event matches yet \(see uevents list(; programs of other users take root)?\), waiting for one; Ctrl-C ends\nends after 10m0s, .*\n0 matched = 0 shown; `, errs)
 }
 
 // TestWatchRefused: events that are refused for one reason, such as a filter on a field that they lack, share a line.

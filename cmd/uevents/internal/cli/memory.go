@@ -21,7 +21,7 @@ type memoryProgram struct {
 // memoryEvent is an event of a program.
 type memoryEvent struct {
 	declaration tracepoint.Declaration
-	wanted      bool // by a tool
+	enabled     bool // by a tool
 }
 
 // memoryEvents returns the matching events in shared memory, sorted by name. Programs share those with the same declaration. refused is
@@ -49,7 +49,7 @@ func memoryEvents(match func(system, name string) bool) (list []event, refused, 
 				list = append(list, ev)
 			}
 			ev := &list[i]
-			if m.wanted {
+			if m.enabled {
 				ev.listeners = []string{listenerMemory}
 			}
 			if !slices.ContainsFunc(ev.programs, func(q memoryProgram) bool { return q.PID == p.PID }) {

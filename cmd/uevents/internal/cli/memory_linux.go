@@ -36,13 +36,14 @@ func memoryPrograms() (list []memoryProgram, refused, err error) {
 			continue // or it has locked another file, or has ended meanwhile
 		}
 		events, _ := p.Events(0)
+		enabled := p.Enabled()
 		_ = p.Close() // of memory that was only read
 		dir := filepath.Join("/proc", strconv.Itoa(int(c.PID)))
 		name, _ := workload.ProgramOf(dir) // or that of the process
 		program := memoryProgram{PID: c.PID, Program: name, UID: uidOf(dir), Reason: reasonOf(dir, kernel)}
 		for _, ev := range events {
 			if ev.Held {
-				program.events = append(program.events, memoryEvent{ev.Declaration, ev.Wanted})
+				program.events = append(program.events, memoryEvent{ev.Declaration, enabled[ev.ID]})
 			}
 		}
 		list = append(list, program)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/userevents/userevents-go/internal/memory/private"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -54,8 +55,8 @@ func memoryScripts(t *testing.T, dirs ...string) {
 			switch name {
 			case "perf":
 				return exec.Command("perf", "version").Run() == nil, nil // Ubuntu's says which package is missing
-			case "kernel":
-				return uevents.Probe(kernelOnly).Err == nil, nil
+			case "initial": // PID namespace
+				return sys.InitialNamespace("pid"), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},

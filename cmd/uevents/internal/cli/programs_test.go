@@ -38,6 +38,9 @@ func program(f func(args []string) error) func() {
 	}
 }
 
+// inNamespace matches what a command that finds no event says first in a PID namespace of its own, such as that of a container.
+const inNamespace = `(?:! programs outside of this PID namespace are not found: .*\n  -> .*\n)?`
+
 // hostile is a text that a program might log to deceive its reader.
 const hostile = "\x1b[2Jgone\n12:00:00 ERROR forged \u202egnp.exe \xff"
 

@@ -202,15 +202,20 @@ func hintForOpen(err error) error {
 	if errors.Is(err, reader.ErrTooManyEvents) {
 		return hintError{err, "select fewer by a pattern, or give --yes"}
 	}
+	if none, ok := errors.AsType[reader.NoMatchError](err); ok && errors.Is(uevents.Probe(kernelOnly).Err, uevents.ErrNotSupported) {
+		none.Kernel = nil // it has no user events
+		err = none
+	}
+	refused := errors.Is(err, fs.ErrPermission)
 	call, _ := errors.AsType[*os.SyscallError](err)
 	switch opening := call != nil && call.Syscall == "perf_event_open"; {
-	case opening && errors.Is(err, fs.ErrPermission):
+	case opening && refused:
 		return hintForPerf(err)
 	case errors.Is(err, syscall.EINVAL):
 		return usageError{err}
-	case !opening && errors.Is(err, fs.ErrNotExist):
+	case !opening && !refused && errors.Is(err, fs.ErrNotExist):
 		return hintError{err, "see uevents list, or available_events in tracefs for the events of the kernel"}
-	case call != nil && call.Syscall == "mmap" && errors.Is(err, fs.ErrPermission): // too much memory: the error has the remedy
+	case call != nil && call.Syscall == "mmap" && refused: // too much memory: the error has the remedy
 		return err
 	}
 	return hintForList(err)

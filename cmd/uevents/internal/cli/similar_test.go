@@ -39,7 +39,7 @@ func TestNoEventMatches(t *testing.T) {
 			f := newFeed()
 			f.stats.Events = nil
 			assert.Equal(t, 0, run(t.Context(), f.env(t, io.Discard, &errs), append([]string{"--tracefs", "testdata/tracefs"}, args...)))
-			assert.Regexp(t, "^"+regexp.QuoteMeta(start+want)+"[;)]", &errs)
+			assert.Regexp(t, "^"+inNamespace+regexp.QuoteMeta(start+want)+"[;)]", &errs)
 		}
 	}
 }

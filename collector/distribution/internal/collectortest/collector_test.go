@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,11 +56,12 @@ const componentStatus = "--feature-gates=+extension.healthcheck.useComponentStat
 type collector struct {
 	tb     testing.TB
 	cmd    *exec.Cmd
-	exited chan error // gets how it ended
-	log    string     // file of what it says
-	report string     // file of the sink's report
-	stall  string     // file that stalls the sink
-	host   string     // address of its own metrics
+	exited chan struct{} // closed when it has ended
+	err    error         // how
+	log    string        // file of what it says
+	report string        // file of the sink's report
+	stall  string        // file that stalls the sink
+	host   string        // address of its own metrics
 	port   int
 	ready  string // address of its health
 }
@@ -104,10 +106,13 @@ func (c *collector) healthy() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// start starts a Collector, and waits until it is ready.
+// ignoring is a command that runs another one with two signals ignored. A Go program ignores them, but not SIGTERM, until it handles them.
+var ignoring = []string{"sh", "-c", `trap "" HUP INT; exec "$@"`, "sh"}
+
+// start starts a Collector, and waits until it handles signals, which is the last step of its start.
 func start(tb testing.TB, s settings) *collector {
 	dir := tb.TempDir()
-	c := &collector{tb: tb, exited: make(chan error, 1), log: filepath.Join(dir, "log"), report: filepath.Join(dir, "report.json"), stall: filepath.Join(dir, "stall")}
+	c := &collector{tb: tb, exited: make(chan struct{}), log: filepath.Join(dir, "log"), report: filepath.Join(dir, "report.json"), stall: filepath.Join(dir, "stall")}
 	c.host, c.port = freePort(tb)
 	host, port := freePort(tb)
 	c.ready = fmt.Sprintf("%s:%d", host, port)
@@ -116,7 +121,7 @@ func start(tb testing.TB, s settings) *collector {
 	}
 	config := filepath.Join(dir, "config.yaml")
 	require.NoError(tb, os.WriteFile(config, []byte(c.configuration(s)), 0o600))
-	args := append(s.command, built(tb, "userevents-collector"))
+	args := slices.Concat(ignoring, s.command, []string{built(tb, "userevents-collector")})
 	for _, path := range append(s.configs, config) {
 		args = append(args, "--config", path)
 	}
@@ -128,29 +133,36 @@ func start(tb testing.TB, s settings) *collector {
 	c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = log, log, s.process
 	require.NoError(tb, c.cmd.Start())
 	go func() {
-		c.exited <- c.cmd.Wait()
+		c.err = c.cmd.Wait()
 		close(c.exited)
 	}()
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			_ = c.cmd.Process.Signal(syscall.SIGQUIT) // it prints its goroutines
 			select {
-			case err := <-c.exited:
-				tb.Log(err)
+			case <-c.exited:
+				tb.Log(c.err)
 			case <-time.After(testscale.Patience): //nolint:forbidigo // the guard
 			}
 		}
 		_ = c.cmd.Process.Kill() // unless it has ended
-		for range c.exited {
-		}
+		<-c.exited
 		if tb.Failed() {
 			tb.Logf("the Collector says:\n%s", c.said())
 		}
 	})
-	// It handles signals only after that.
-	c.until("it says that it is ready", func() bool { return strings.Contains(c.said(), "Everything is ready") })
-	c.scrape()
+	c.until("it handles signals", c.handlesSignals)
 	return c
+}
+
+// handlesSignals reports whether the Collector handles the signals that it ignored when it began.
+func (c *collector) handlesSignals() bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid)) // there is none if it has ended
+	_, text, _ := strings.Cut(string(status), "\nSigCgt:")
+	text, _, _ = strings.Cut(text, "\n")
+	caught, _ := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+	const both = 1<<(syscall.SIGHUP-1) | 1<<(syscall.SIGINT-1)
+	return strings.HasPrefix(string(status), "Name:\tuserevents-coll") && caught&both == both
 }
 
 // said returns what the Collector has said.
@@ -165,8 +177,9 @@ func (c *collector) until(what string, condition func() bool) {
 	c.tb.Helper()
 	for end := testscale.Deadline(); !condition(); time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // the poll interval
 		select {
-		case err := <-c.exited:
-			require.Fail(c.tb, "the Collector has ended before: "+what, "%v", err)
+		case <-c.exited:
+			require.True(c.tb, condition(), "the Collector has ended before: %s: %v", what, c.err)
+			return
 		default:
 		}
 		if time.Now().After(end) {
@@ -190,11 +203,30 @@ func (c *collector) reportIn(file string) (r sink.Report) {
 	return r
 }
 
-// end ends the Collector as an operator does, and returns what its process took.
-func (c *collector) end() *os.ProcessState {
-	require.NoError(c.tb, c.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(c.tb, <-c.exited)
-	return c.cmd.ProcessState
+// end ends the Collector as an operator does who types ^C.
+func (c *collector) end() {
+	c.tb.Helper()
+	c.signal(syscall.SIGINT)
+	c.wait()
+}
+
+func (c *collector) signal(number syscall.Signal) {
+	c.tb.Helper()
+	require.NoError(c.tb, c.cmd.Process.Signal(number))
+}
+
+// wait waits until the Collector has ended.
+func (c *collector) wait() {
+	c.tb.Helper()
+	c.until("the Collector has ended", func() bool {
+		select {
+		case <-c.exited:
+			return true
+		default:
+			return false
+		}
+	})
+	require.NoError(c.tb, c.err)
 }
 
 // samples are values of the Collector's own metrics, by name and labels as Prometheus writes them.

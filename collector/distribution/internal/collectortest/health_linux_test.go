@@ -17,7 +17,6 @@ import (
 // TestHealth: a Collector that reads no events fails its health check and has a metric that says why. One whose programs write nothing does not.
 func TestHealth(t *testing.T) {
 	testscale.HostOnly(t)
-	const available = "otelcol_receiver_user_events_available"
 	for _, c := range []struct {
 		receiver string
 		healthy  bool

@@ -146,6 +146,7 @@ const (
 	lostRecords    = "otelcol_receiver_user_events_lost_records"
 	droppedRecords = "otelcol_receiver_user_events_dropped_records"
 	attachedEvents = "otelcol_receiver_user_events_attached_events"
+	available      = "otelcol_receiver_user_events_available"
 )
 
 func event(name string) []string {

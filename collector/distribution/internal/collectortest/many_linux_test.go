@@ -49,11 +49,11 @@ func TestManyEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, written)
 	began = time.Now()
-	require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
+	c.signal(syscall.SIGINT)
 	c.until("the exporters are shut down", func() bool { return strings.Contains(c.said(), "Shutdown complete.") })
 	t.Logf("all is delivered after %v", time.Since(began)) //nolint:forbidigo // a figure
 	assert.Equal(t, 1, c.received().Logs)
-	require.NoError(t, <-c.exited)
+	c.wait()
 	t.Logf("the Collector has exited after %v", time.Since(began)) //nolint:forbidigo // a figure
 	st, err := dir.Status()
 	require.NoError(t, err)

@@ -5,7 +5,6 @@ package collectortest
 import (
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/collector/distribution/internal/collectortest/sink"
-	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/memory/attachtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -35,38 +34,17 @@ func launchNative(tb testing.TB, name string, records int) *program {
 	return launchAnyhow(tb, name, records, 0, nil, memoryEnv...)
 }
 
-// wanted returns how many events a program offers that the Collector should read, and how many of them it has enabled: -1 as long as one
-// is enabled that is excluded, which the program does when it registers the event, and the Collector undoes.
-func wanted(tb testing.TB, pid int) (enabled, offered int) {
-	p, err := attach.Open(pid)
-	if err != nil {
-		return 0, 0 // it has not got so far
-	}
-	events, _ := p.Events(0)
-	for _, e := range events {
-		if strings.HasSuffix(e.Declaration.Name, "_span_start") {
-			if e.Wanted {
-				enabled = math.MinInt
-			}
-			continue
-		}
-		offered++
-		if e.Wanted {
-			enabled++
-		}
-	}
-	require.NoError(tb, p.Close())
-	return max(enabled, -1), offered
-}
+// collected selects the events that inMemory does not exclude.
+func collected(event string) bool { return !strings.HasSuffix(event, "_span_start") }
 
-// enabledIn waits until the Collector has enabled all events of programs.
-func enabledIn(t testing.TB, programs ...*program) {
-	t.Helper()
+// attachedTo waits until the Collector has enabled the events of programs that it collects, and no others. The event that is excluded
+// is enabled for a moment, when the program registers it.
+func (c *collector) attachedTo(programs ...*program) {
+	c.tb.Helper()
 	for _, p := range programs {
-		testscale.Eventually(t, func() bool {
-			enabled, offered := wanted(t, p.cmd.Process.Pid)
-			return enabled == offered && offered > 0
-		}, "the events of a program are not enabled")
+		c.until("it has attached to a program", func() bool {
+			return attachtest.Attached(c.cmd.Process.Pid, p.cmd.Process.Pid, collected)
+		})
 	}
 }
 
@@ -80,7 +58,7 @@ func TestMemoryEveryRecordIsCounted(t *testing.T) {
 		sink: "    detailed: true\n    sending_queue: {storage: file_storage, block_on_overflow: true, sizer: items, queue_size: 100000, batch: {flush_timeout: 200ms}}",
 	})
 	programs := []*program{launchNative(t, "slog", each), launchNative(t, "otel", each), launchNative(t, "headers", each)}
-	enabledIn(t, programs...)
+	c.attachedTo(programs...)
 	written, processes := map[string]int{}, map[string]int{}
 	for _, p := range programs {
 		p.start()
@@ -107,7 +85,7 @@ func TestMemorySpans(t *testing.T) {
 	const n = 200
 	c := start(t, settings{receivers: inMemory, sink: "    detailed: true"})
 	p := launchNative(t, "spans", n)
-	enabledIn(t, p)
+	c.attachedTo(p)
 	p.start()
 	for event, written := range p.end() {
 		assert.Equal(t, n, written, event)
@@ -131,10 +109,9 @@ func TestMemoryFailedRequests(t *testing.T) {
 	})
 	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
 	p := launchNative(t, "requests", requests)
-	enabledIn(t, p)
-	c.until("both receivers are attached", func() bool {
-		own := c.scrape()
-		return own.sum(attachedEvents, `receiver="user_events"`) == 3 && own.sum(attachedEvents, `receiver="user_events/failed"`) == 4
+	c.until("both receivers have attached", func() bool {
+		info := func(event string) bool { return !strings.HasSuffix(event, "_debug") }
+		return attachtest.Attached(c.cmd.Process.Pid, p.cmd.Process.Pid, info, attachtest.All)
 	})
 	p.start()
 	p.end()
@@ -169,7 +146,7 @@ func TestMemoryStall(t *testing.T) {
 	sum, last := 0, 0
 	c.until("the queue is full", func() bool {
 		programs := []*program{launchNative(t, "slog", records), launchNative(t, "slog", 2*records)}
-		enabledIn(t, programs...)
+		c.attachedTo(programs...)
 		for _, p := range programs {
 			p.start()
 			n := p.end()[name]
@@ -198,7 +175,7 @@ func TestMemoryContexts(t *testing.T) {
 	launched := map[string]*program{}
 	for _, name := range []string{"", "context", "forged context", "endless context"} {
 		launched[name] = launchAnyhow(t, "slog", records, 0, nil, append(memoryEnv, envSurroundings+"="+name)...)
-		enabledIn(t, launched[name])
+		c.attachedTo(launched[name])
 	}
 	for _, p := range launched {
 		p.start()
@@ -239,7 +216,7 @@ func BenchmarkMemory(b *testing.B) {
 func readMemory(b *testing.B) {
 	w := launchNative(b, "slog", b.N)
 	c := start(b, settings{receivers: inMemory, pipelines: onlyLogs})
-	enabledIn(b, w)
+	c.attachedTo(w)
 	arrived := c.throughput(b, func() {
 		w.start()
 		require.Equal(b, b.N, w.end()[memoryName+"_slog_info"])

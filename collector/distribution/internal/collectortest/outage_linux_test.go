@@ -101,7 +101,7 @@ func TestOutage(t *testing.T) {
 	written := map[string]int{}
 	for second := range seconds {
 		p := launchNative(t, "slog", outageRate)
-		enabledIn(t, p)
+		c.attachedTo(p)
 		p.start()
 		for name, n := range p.end() {
 			written[name] += n
@@ -130,7 +130,7 @@ func TestOutageTooLong(t *testing.T) {
 	c := startQueued(t, q, batch, ", max_records: 500}, budget_mib: 8")
 	require.NoError(t, os.WriteFile(c.stall, nil, 0o600))
 	p := launchNative(t, "slog", records)
-	enabledIn(t, p)
+	c.attachedTo(p)
 	p.start()
 	written := p.end()
 	c.until("lost records are counted", func() bool { return c.scrape().lost("") > 0 })
@@ -149,7 +149,7 @@ func TestFewRequests(t *testing.T) {
 	assert.Equal(t, 5*time.Second, flush*outageFaster)
 	c := startQueued(t, q, batch, "}")
 	p := launchAnyhow(t, "slog", records, 20*outageFaster, nil, memoryEnv...)
-	enabledIn(t, p)
+	c.attachedTo(p)
 	began := time.Now()
 	p.start()
 	p.end()

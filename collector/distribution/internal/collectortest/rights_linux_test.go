@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	core "k8s.io/api/core/v1"
 
+	"github.com/userevents/userevents-go/internal/memory/attachtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -77,16 +78,18 @@ func TestMemoryRights(t *testing.T) {
 				receivers: inMemory, sink: "    detailed: true", process: c.process,
 				command: append(append([]string{"env"}, confine(c.capabilities...)...), envWriter+"=exec", os.Args[0]),
 			})
-			collector.until("it has looked at all programs", func() bool { return strings.Contains(collector.said(), "reading events") })
-			enabledIn(t, read...)
+			collector.until("it has looked at all programs", func() bool { return collector.scrape().sum(available) > 0 })
+			collector.attachedTo(read...)
 			for _, p := range read {
 				p.start()
 				assert.Equal(t, records, p.end()[memoryName+"_slog_info"])
 			}
 			collector.until("all records have arrived", func() bool { return collector.received().Logs == len(read)*records })
 			for _, p := range omitted {
-				enabled, offered := wanted(t, p.cmd.Process.Pid)
-				assert.Equal(t, []int{0, 4}, []int{enabled, offered})
+				s, err := attachtest.Of(p.cmd.Process.Pid, collector.cmd.Process.Pid)
+				require.NoError(t, err)
+				assert.Len(t, s.Events, 4)
+				assert.Empty(t, s.Sessions)
 			}
 			if c.missing == "" {
 				assert.NotContains(t, collector.said(), "omitted")
@@ -129,7 +132,10 @@ func startContained(t *testing.T, kind string, records int) *program {
 	p.input = input
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(p.kill)
-	testscale.Eventually(t, func() bool { _, offered := wanted(t, p.cmd.Process.Pid); return offered == 4 }, "the program offers no events: %s", &p.said)
+	testscale.Eventually(t, func() bool {
+		s, err := attachtest.Of(p.cmd.Process.Pid, 0)
+		return err == nil && len(s.Events) == 4
+	}, "the program offers no events: %s", &p.said)
 	return p
 }
 
