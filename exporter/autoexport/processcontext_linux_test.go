@@ -111,9 +111,9 @@ func TestWithoutProcessContext(t *testing.T) {
 
 // TestProcessContextOfAnotherLibrary: it stays, and Setup works.
 func TestProcessContextOfAnotherLibrary(t *testing.T) {
+	p := newProgram(t, "user_events")
 	other, err := processcontext.Publish([]processcontext.Attribute{{Key: "service.name", Value: "other"}})
 	require.NoError(t, err)
-	p := newProgram(t, "user_events")
 	events, _, err := p.run(shop)
 	require.NoError(t, err)
 	assert.Equal(t, eventsOfShop, events)

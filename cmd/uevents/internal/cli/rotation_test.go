@@ -72,7 +72,7 @@ func atoi(t *testing.T, s string) int {
 }
 
 var (
-	wroteFiles = regexp.MustCompile(`(?m)^wrote (\d+) files?, (\S+?)(?: to (\S+))?: \S+ \S+ .*?; ([\d,]+) recorded = ([\d,]+) kept(?: \+ ([\d,]+) removed with (\d+) old files?)?(?:;|$)`)
+	wroteFiles = regexp.MustCompile(`(?m)^wrote (\d+) files?, (/.+?)(?: to (/.+?))?: \S+ \S+ .*?; ([\d,]+) recorded = ([\d,]+) kept(?: \+ ([\d,]+) removed with (\d+) old files?)?(?:;|$)`)
 	fileName   = regexp.MustCompile(`-\d{8}T\d{6}\.\d{3}Z\.(jsonl|txt|perf\.data)$`)
 )
 
