@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/userevents/userevents-go/internal/leakcheck"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 )
 
 // TestMain fails the package when its tests leave something behind.

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,9 +42,7 @@ func TestEnabledMeanwhile(t *testing.T) {
 		}
 	}()
 	lost := 0
-	// Yielding would keep the two from meeting. Without a processor for each, a round takes as long as the scheduler lets one of them run.
-	began := time.Now()
-	for n := 0; n < testscale.CountConcurrent(20_000, 1_000) && time.Since(began) < 2*time.Second; n++ { //nolint:forbidigo // a slow machine makes fewer rounds
+	for range rounds(testscale.CountConcurrent(20_000, 1_000)) {
 		wishes.Or(1) // as a tool does
 		word.Or(1)
 		for seen := passes.Load(); passes.Load() < seen+2; { // until a pass that begins now has ended
@@ -56,6 +55,19 @@ func TestEnabledMeanwhile(t *testing.T) {
 	stop.Store(true)
 	<-done
 	assert.Zero(t, lost, "times that the event was not enabled")
+}
+
+// rounds counts to n, for two seconds at most. It is for two goroutines that wait for each other, of which one does not yield: they would not meet
+// otherwise. If there is no processor for each, a round takes as long as the scheduler lets one of them run.
+func rounds(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		began := time.Now()
+		for i := range n {
+			if time.Since(began) > 2*time.Second || !yield(i) { //nolint:forbidigo // a slow machine makes fewer rounds
+				return
+			}
+		}
+	}
 }
 
 // TestRefusedKilled: the program disables the events of a tool that was killed, and whose rings it had refused.

@@ -136,7 +136,8 @@ func TestWithdraw(t *testing.T) {
 			v.f.p.withdraw(w, i, ended.Load())
 		}
 	})
-	for g := range uint64(testscale.Count(20_000, 5000)) {
+	for n := range rounds(testscale.Count(20_000, 5000)) {
+		g := uint64(n)
 		generation.Store(g)
 		ended.Store(g)
 		for before := calls.Load(); calls.Load() == before; { // it takes what it finds
