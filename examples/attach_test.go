@@ -12,6 +12,8 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,6 +27,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/memory/attachtest"
+	"github.com/userevents/userevents-go/internal/memory/layout"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -175,13 +180,27 @@ func attach(t *testing.T, p *program, options []string, patterns ...string) *scr
 	t.Helper()
 	python := testscale.NeedProgram(t, "python3")
 	s := &script{t: t}
-	s.cmd = exec.Command(python, slices.Concat([]string{"attach.py"}, options, []string{strconv.Itoa(p.cmd.Process.Pid)}, patterns)...)
+	s.cmd = exec.Command(python, slices.Concat([]string{attachPy(t)}, options, []string{strconv.Itoa(p.cmd.Process.Pid)}, patterns)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.errors
 	require.NoError(t, s.cmd.Start())
 	t.Cleanup(func() { s.signal(syscall.SIGKILL); _ = s.cmd.Wait() })
-	testscale.Eventually(t, func() bool { return strings.Contains(s.errors.String(), "\n") }, "the script has not attached")
+	attachtest.Await(t, s.cmd.Process.Pid, p.cmd.Process.Pid, func(event string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, event); return ok })
+	})
+	testscale.Eventually(t, func() bool { return strings.Contains(s.errors.String(), "\n") }, "the script does not say that it has attached")
 	require.Equal(t, fmt.Sprintf("attached to %d\n", p.cmd.Process.Pid), s.errors.String())
 	return s
+}
+
+// attachPy returns the path of the script with the names of files that this test has.
+func attachPy(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("attach.py")
+	require.NoError(t, err)
+	names := strings.NewReplacer("userevents-data", layout.DataName, "userevents-control", layout.ControlName)
+	file := filepath.Join(t.TempDir(), "attach.py")
+	require.NoError(t, os.WriteFile(file, []byte(names.Replace(string(text))), 0o600))
+	return file
 }
 
 func (s *script) signal(number syscall.Signal) { _ = s.cmd.Process.Signal(number) }

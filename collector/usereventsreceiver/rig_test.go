@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"

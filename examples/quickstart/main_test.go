@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
@@ -27,7 +28,7 @@ func TestRun(t *testing.T) {
 	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
 	testscale.UsesCheckout()
 	command := filepath.Join(t.TempDir(), "uevents")
-	build := exec.Command("go", "build", "-o", command, ".")
+	build := exec.Command("go", "build", "-ldflags", private.LinkerFlags(), "-o", command, ".")
 	build.Dir = "../../cmd/uevents"
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", said)

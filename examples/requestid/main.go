@@ -60,7 +60,7 @@ func serve(ctx context.Context, address, next string, interval time.Duration) er
 		return err
 	}
 	here := "http://" + listener.Addr().String()
-	server := &http.Server{Handler: withRequestID(items(next)), ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: withRequestID(items(next)), ReadHeaderTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	slog.Info("serving", "url", here)

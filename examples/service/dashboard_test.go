@@ -74,14 +74,15 @@ func published(text string) map[string]map[string][]string {
 // scrape runs the service in a process of its own until its metrics say that it served and a tool got records of each kind, and then ends it by SIGTERM.
 func scrape(t *testing.T) (text string) {
 	environment(t, "")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	pid := os.Getpid() // other processes use other addresses
+	listener, err := net.Listen("tcp4", fmt.Sprintf("127.%d.%d.%d:0", 64+pid>>16, pid>>8&0xff, pid&0xff))
 	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	host, port, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	service := exec.CommandContext(t.Context(), os.Args[0])
 	service.Env = append(os.Environ(), envChild+"=1", "OTEL_GO_X_OBSERVABILITY=true", "OTEL_METRICS_EXPORTER=prometheus,user_events", "OTEL_METRIC_EXPORT_INTERVAL=20",
-		"OTEL_EXPORTER_PROMETHEUS_HOST=localhost", "OTEL_EXPORTER_PROMETHEUS_PORT="+port)
+		"OTEL_EXPORTER_PROMETHEUS_HOST="+host, "OTEL_EXPORTER_PROMETHEUS_PORT="+port)
 	var out syncbuffer.Buffer
 	service.Stdout, service.Stderr = &out, &out
 	require.NoError(t, service.Start())
@@ -94,7 +95,7 @@ func scrape(t *testing.T) (text string) {
 	})
 	defer stop() // also if the metrics are not complete
 	testscale.Eventually(t, func() bool {
-		resp, err := client.Get("http://localhost:" + port + "/metrics")
+		resp, err := client.Get("http://" + net.JoinHostPort(host, port) + "/metrics")
 		if err != nil {
 			return false
 		}

@@ -31,7 +31,7 @@ func run(ctx context.Context, o options, w io.Writer, p *uevents.Provider) (err 
 		return err
 	}
 	var draining atomic.Bool
-	server := &http.Server{Handler: withHealth(newHandler(t.log, db), db, &draining), ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: withHealth(newHandler(t.log, db), db, &draining), ReadHeaderTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.log.Info("serving", "url", "http://"+listener.Addr().String())

@@ -55,7 +55,7 @@ func serve(ctx context.Context, address string, interval time.Duration) error {
 		return err
 	}
 	var store users.Store
-	server := &http.Server{Handler: store.Handler(), ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: store.Handler(), ReadHeaderTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	tick := time.NewTicker(interval)

@@ -13,6 +13,12 @@ import (
 // Env is the environment variable that has the name.
 const Env = "USEREVENTS_TEST_MEMORY"
 
+// LinkerFlags returns the value of go build's flag -ldflags with which a command has the name, too.
+func LinkerFlags() string {
+	const flag = "-X github.com/userevents/userevents-go/internal/memory/layout."
+	return flag + "DataName=" + layout.DataName + " " + flag + "ControlName=" + layout.ControlName
+}
+
 func init() {
 	name := os.Getenv(Env)
 	if name == "" {

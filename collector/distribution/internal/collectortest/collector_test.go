@@ -29,11 +29,8 @@ var (
 	build        = filepath.Join(distribution, ".build")
 )
 
-// buildOnce builds the Collector and the programs in C with the modules of this checkout.
+// buildOnce builds the Collector and the programs in C with the modules of this checkout. A guest has what was built on the host.
 var buildOnce = sync.OnceValue(func() error {
-	if testscale.Guest() { // it has what was built on the host
-		return nil
-	}
 	if out, err := exec.Command(filepath.Join(distribution, "..", "..", ".ci", "collector")).CombinedOutput(); err != nil {
 		return fmt.Errorf(".ci/collector: %w\n%s", err, out)
 	}
@@ -42,7 +39,10 @@ var buildOnce = sync.OnceValue(func() error {
 
 // built returns the absolute path of a program of .ci/collector.
 func built(tb testing.TB, name string) string {
-	require.NoError(tb, buildOnce())
+	if !testscale.Guest() {
+		testscale.NeedProgram(tb, "cc")
+		require.NoError(tb, buildOnce())
+	}
 	path, err := filepath.Abs(filepath.Join(build, name))
 	require.NoError(tb, err)
 	require.FileExists(tb, path, "make collector builds it")

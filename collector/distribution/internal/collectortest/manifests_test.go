@@ -49,8 +49,6 @@ func (m manifest) modules() (list []string) {
 	return list
 }
 
-// onHost skips a test of files, which are the same for every kernel.
-
 func file(t *testing.T, elem ...string) []byte {
 	text, err := os.ReadFile(filepath.Join(elem...))
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ var memoryName = fmt.Sprint("memory", os.Getpid())
 var inMemory = fmt.Sprintf("  user_events: {events: [%s], exclude: ['*_span_start'], transport: memory, discovery: {poll_interval: 10ms}, spans: {max_wait: 1m}}", memoryName)
 
 // memoryEnv is the environment of a writer whose events are in shared memory.
-var memoryEnv = []string{uevents.EnvTransport + "=memory", envProgram + "=" + memoryName}
+var memoryEnv = []string{uevents.EnvTransport + "=memory", envProgram + "=" + memoryName, "GOMAXPROCS=2"} // its rings are as large on all machines
 
 // launchNative starts a writer whose events are in shared memory.
 func launchNative(tb testing.TB, name string, records int) *program {
@@ -102,7 +102,11 @@ func TestMemoryFailedRequests(t *testing.T) {
 	testscale.HostOnly(t)
 	const requests = 200 // fewer than the rings have room for
 	dir := t.TempDir()
-	configs := examples(t, dir, "config.yaml", "config-failed-requests.yaml")
+	configs := append(examples(t, dir, "config.yaml", "config-failed-requests.yaml"), filepath.Join(dir, "soon.yaml"))
+	require.NoError(t, os.WriteFile(configs[2], []byte(`exporters:
+  sink: {sending_queue: {batch: {flush_timeout: 100ms}}}
+  sink/failed: {sending_queue: {batch: {flush_timeout: 100ms}}}
+`), 0o600))
 	memory := fmt.Sprintf("{events: [%s], transport: memory, discovery: {poll_interval: 10ms}}", memoryName)
 	c := start(t, settings{
 		configs: configs, receivers: "  user_events: " + memory + "\n  user_events/failed: " + memory, pipelines: onlyLogs, sink: "    detailed: true",

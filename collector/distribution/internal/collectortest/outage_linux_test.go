@@ -24,7 +24,7 @@ import (
 const (
 	outageRate    = 1000
 	outageSeconds = 3600
-	outagePart    = 60
+	outagePart    = 180
 	outageFaster  = 10
 )
 
@@ -86,7 +86,7 @@ func (c *collector) onDisk() (sum int) {
 	return sum
 }
 
-// TestOutage: the shipped queue bridges an outage of an hour at 1,000 records a second. A 60th of it is run, with a program for the records of
+// TestOutage: the shipped queue bridges an outage of an hour at 1,000 records a second. A 180th of it is run, with a program for the records of
 // each second: nothing is lost, and the queue of the whole hour, of the size that is measured, fits the limit.
 func TestOutage(t *testing.T) {
 	testscale.HostOnly(t)
@@ -144,7 +144,7 @@ func TestOutageTooLong(t *testing.T) {
 // TestFewRequests: while little happens, a node makes at most one request in the time of the shipped configuration.
 func TestFewRequests(t *testing.T) {
 	testscale.HostOnly(t)
-	const records = 600
+	const records = 300
 	q, flush, batch := shipped(t)
 	assert.Equal(t, 5*time.Second, flush*outageFaster)
 	c := startQueued(t, q, batch, "}")

@@ -5,7 +5,6 @@ package collectortest
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,9 +34,7 @@ func init() {
 // the capabilities that are for shared memory it says so, omits programs, and reads others; the other capabilities make no difference. Without the host's process ids it reads none.
 func TestMemoryRights(t *testing.T) {
 	testscale.HostOnly(t)
-	if os.Getuid() != 0 {
-		t.Skip("only by hand: as root, to run programs in namespaces")
-	}
+	testscale.NeedRoot(t, "to run programs in namespaces and control groups")
 	granted := daemonSet(t).Spec.Template.Spec.Containers[0].SecurityContext.Capabilities.Add
 	needed := []core.Capability{"SYS_PTRACE", "DAC_READ_SEARCH"}
 	assert.Subset(t, granted, needed)
@@ -186,11 +183,7 @@ func contain(t *testing.T, p *program) string {
 	}
 	id := fmt.Sprintf("%064x", p.cmd.Process.Pid)
 	dir := filepath.Join(base, "cri-containerd-"+id+".scope")
-	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		t.Skip("only by hand: as root, to run programs in control groups: ", err)
-	} else {
-		require.NoError(t, err)
-	}
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	t.Cleanup(func() {
 		testscale.Eventually(t, func() bool { return os.Remove(dir) == nil }, "%s has processes", dir)
 	})
