@@ -325,6 +325,8 @@ func TestScribbledFiles(t *testing.T) {
 			begun.Store(true)
 		}
 	})
+	defer scribbler.Wait() // before the pages are unmapped
+	defer churned.Store(true)
 	testscale.Eventually(t, begun.Load, "it does not begin")
 	said := program.asked("churn 2000")
 	churned.Store(true)
