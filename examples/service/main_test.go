@@ -42,8 +42,7 @@ func testOneTrace(t *testing.T, b *backend) {
 	tel, err := newTelemetry(t.Context(), &out, p)
 	require.NoError(t, err)
 	defer tel.close(context.Background())
-	db, err := openUsers(t.Context())
-	require.NoError(t, err)
+	db := openUsers()
 	defer db.Close()
 	handler, propagated := newHandler(tel.log, db), 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,8 +199,7 @@ func TestReadiness(t *testing.T) {
 	tel, err := newTelemetry(t.Context(), io.Discard, p)
 	require.NoError(t, err)
 	defer tel.close(context.Background())
-	db, err := openUsers(t.Context())
-	require.NoError(t, err)
+	db := openUsers()
 	var draining atomic.Bool
 	handler := withHealth(newHandler(tel.log, db), db, &draining)
 	status := func(path string) int {

@@ -21,10 +21,7 @@ func run(ctx context.Context, o options, w io.Writer, p *uevents.Provider) (err 
 		t.log.Warn("telemetry is not complete", "err", err) // the error names what cannot be used; the rest works
 	}
 	defer t.close(ctx)
-	db, err := openUsers(ctx)
-	if err != nil {
-		return err
-	}
+	db := openUsers()
 	defer func() { err = errors.Join(err, db.Close()) }()
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {

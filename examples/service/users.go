@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -11,22 +10,12 @@ import (
 
 	"github.com/XSAM/otelsql"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
-	_ "modernc.org/sqlite" // the driver
 )
 
-// openUsers returns a database in memory with three users, whose queries are spans.
-func openUsers(ctx context.Context) (*sql.DB, error) {
-	db, err := otelsql.Open("sqlite", ":memory:", otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true}))
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1) // every connection has a memory of its own
-	_, err = db.ExecContext(ctx, `CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
-		INSERT INTO users (name) VALUES ('Ada'), ('Barbara'), ('Grace')`)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+// openUsers returns a database with three users, whose queries are spans.
+func openUsers() *sql.DB {
+	users := table{"1": "Ada", "2": "Barbara", "3": "Grace"}
+	return otelsql.OpenDB(users, otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true}))
 }
 
 // newHandler serves users as JSON. Requests are spans.

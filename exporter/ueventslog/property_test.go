@@ -30,7 +30,7 @@ func TestSameAsSDK(t *testing.T) {
 	testscale.HostOnly(t)
 	counts, lengths := []string{"", "-1", "0", "1", "3"}, []string{"", "0", "1", "7"}
 	encodings := []ueventslog.Option{nil, ueventslog.WithCommonSchema4()}
-	total := testscale.Count(100_000, 800)
+	total := testscale.Count(4_000, 800)
 	each := total / (len(counts) * len(lengths) * len(encodings))
 	seed := uint64(0)
 	for _, encoding := range encodings {
