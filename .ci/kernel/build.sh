@@ -11,11 +11,11 @@
 #   .ci/kernel/build.sh -built NAME    builds nothing: without an image it fails, and says so
 #
 # The sources are Debian's, see source.sh. Images are kept in
-# ${XDG_CACHE_HOME:-~/.cache}/userevents-go/kernels, named by a checksum of
-# configuration, patches and the tarball that a variable names. Both 6.1 images come out of one tree, since
-# the second is a rebuild of one file.
+# ${XDG_CACHE_HOME:-~/.cache}/userevents-go/kernels, named by a hash of
+# configuration, patches and the tarball that a variable names. Both 6.1 images come out
+# of one tree, since the second is a rebuild of one file.
 #
-# A POSIX shell and its utilities find an image. To build one takes what make deps installs.
+# -built needs a POSIX shell and its utilities, or busybox; the rest what make deps installs.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,8 +51,8 @@ image_of() { # NAME
       *-byte) cat "$here/status-byte.patch" ;;
       *-uml) cat "$here/uml-perf.patch" ;;
     esac
-  } | cksum)
-  echo "$cache/$1-${sum%% *}.$target"
+  } | sha256sum | cut -c1-16)
+  echo "$cache/$1-$sum.$target"
 }
 found() { # prints what the caller asked for
   case $mode in
@@ -64,7 +64,7 @@ found() { # prints what the caller asked for
 
 image=$(image_of "$name")
 [ ! -s "$image" ] || found
-[ "$mode" != -built ] || fail "kernel $name is not built with the configuration of this checkout: make kernels"
+[ "$mode" != -built ] || fail "kernel $name of this checkout is not built, $image is missing: make kernels"
 
 case $arch-$(uname -m) in um-x86_64 | [!u]*) ;; *) fail "User Mode Linux runs on x86-64 only" ;; esac
 source=$("$here/source.sh" "$version") # two lines: the tarball, and where it comes from

@@ -40,12 +40,14 @@ func init() {
 	}
 	surroundings["endless context"] = func() error {
 		c, err := publish(processcontext.Attribute{Key: "service.name", Value: "shop-endless"})
+		if err != nil {
+			return err
+		}
 		go func() {
-			for n := 0; err == nil; n++ {
-				err = c.Update([]processcontext.Attribute{{Key: "service.name", Value: "shop-endless"}, {Key: "team", Value: strings.Repeat("red", n%1000)}})
+			for n := 0; c.Update([]processcontext.Attribute{{Key: "service.name", Value: "shop-endless"}, {Key: "team", Value: strings.Repeat("red", n%1000)}}) == nil; n++ {
 			}
 		}()
-		return err
+		return nil
 	}
 }
 
