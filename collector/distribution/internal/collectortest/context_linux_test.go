@@ -40,12 +40,16 @@ func init() {
 	}
 	surroundings["endless context"] = func() error {
 		c, err := publish(processcontext.Attribute{Key: "service.name", Value: "shop-endless"})
+		if err != nil {
+			return err
+		}
 		go func() {
+			var err error // not that of the program
 			for n := 0; err == nil; n++ {
 				err = c.Update([]processcontext.Attribute{{Key: "service.name", Value: "shop-endless"}, {Key: "team", Value: strings.Repeat("red", n%1000)}})
 			}
 		}()
-		return err
+		return nil
 	}
 }
 
