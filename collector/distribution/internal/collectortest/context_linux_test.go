@@ -44,7 +44,9 @@ func init() {
 			return err
 		}
 		go func() {
-			for n := 0; c.Update([]processcontext.Attribute{{Key: "service.name", Value: "shop-endless"}, {Key: "team", Value: strings.Repeat("red", n%1000)}}) == nil; n++ {
+			var err error // not that of the program
+			for n := 0; err == nil; n++ {
+				err = c.Update([]processcontext.Attribute{{Key: "service.name", Value: "shop-endless"}, {Key: "team", Value: strings.Repeat("red", n%1000)}})
 			}
 		}()
 		return nil
