@@ -3,7 +3,7 @@
 
 # The kernel of the quick tier is a program of the host (User Mode Linux). MAIN has what that one cannot have, and all that
 # counts instructions. The others differ in the interface, the processor or the version.
-QUICK_KERNEL := 7.3-uml
+QUICK_KERNEL := 6.12-uml
 MAIN         := 6.12
 OTHERS       := 6.1,6.1-byte,7.3,6.12-arm64
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -183,7 +183,7 @@ COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 
 # The least number of tests that use the kernel and pass (subtests and benchmarks count). Raise a number when you add tests. A
 # choice of tests has no such number.
-LEAST_7.3-uml    := 200
+LEAST_6.12-uml   := 200
 LEAST_6.12       := 205
 LEAST_6.1        := 115
 LEAST_6.1-byte   := 130
@@ -216,7 +216,7 @@ vm-command: deps ## the command's scripts on kernels with several processors, an
 	@$(VM) test $(PROOFS) -kernel 7.3 -kept $(KEPT) $(COMMAND) $(SHORT)
 
 .PHONY: vm-test
-vm-test: ## tests in guests: KERNEL=7.3-uml PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
+vm-test: ## tests in guests: KERNEL=6.12-uml PKG=./uevents RUN='-run=TestX -v' APPEND='lsm=lockdown'
 	@set -f; $(VM) test -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -append "$$APPEND" $(PKG) $$RUN
 
 .PHONY: vm-collector
@@ -264,7 +264,7 @@ bench-memory: ## times of shared memory and of LTTng-UST on this machine, in tur
 	@.ci/bench memory
 
 .PHONY: vm-shell
-vm-shell: ## a shell in a guest: KERNEL=7.3-uml
+vm-shell: ## a shell in a guest: KERNEL=6.12-uml
 	@$(VM) shell -kernel $(or $(KERNEL),$(QUICK_KERNEL)) -append "$$APPEND"
 
 .PHONY: soak

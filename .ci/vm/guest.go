@@ -130,11 +130,12 @@ func (g *guest) run(j job, silence time.Duration, out io.Writer) (end ending, er
 	}
 	if end.failure != "" {
 		g.stop()
-		if said := strings.TrimSpace(g.messages.String()); said != "" && !isUML(g.machine.kernel) {
-			end.failure += "; QEMU says: " + said
-		}
 	}
 	console, readErr := os.ReadFile(g.machine.console())
+	// User Mode Linux describes the machine even if all is well, before it has a console.
+	if said := strings.TrimSpace(g.messages.String()); end.failure != "" && said != "" && (!isUML(g.machine.kernel) || len(console) == 0) {
+		end.failure += "; " + filepath.Base(g.command.Path) + " says: " + said
+	}
 	end.console = strings.ReplaceAll(string(console[min(g.shown, len(console)):]), "\r", "")
 	g.shown = len(console)
 	return end, errors.Join(err, readErr)

@@ -34,7 +34,7 @@ func runner(t *testing.T) func(args ...string) *exec.Cmd {
 }
 
 // A kernel of machines, and one that is a program of the host.
-const machines, programs = "6.12", "7.3-uml"
+const machines, programs = "6.12", "6.12-uml"
 
 func TestGuests(t *testing.T) {
 	run := runner(t)

@@ -70,14 +70,28 @@ func (m machine) command() (*exec.Cmd, error) {
 		return exec.Command("qemu-system-"+map[bool]string{false: "x86_64", true: "aarch64"}[m.arm()], args...), err
 	}
 	// The kernel knows open files by the numbers of descriptors.
-	cmd := exec.Command(m.image, "mem=2G", "uml_dir="+m.dir, "seccomp=auto", "con=null", "con0=null,fd:3", "ssl=null", "ssl0=fd:0,fd:1",
+	cmd := exec.Command(m.image, "mem=2G", "uml_dir="+m.dir, "con=null", "con0=null,fd:3", "ssl=null", "ssl0=fd:0,fd:1",
 		"console=tty0", "oops=panic", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init="+m.init)
 	cmd.Args = append(append(cmd.Args, strings.Fields(m.cmdline)...), "--", "init", m.settings())
-	// Its memory is a file in /dev/shm, or in TMPDIR. A container's /dev/shm is small.
-	if shm := (unix.Statfs_t{}); unix.Statfs("/dev/shm", &shm) != nil || int64(shm.Bavail)*shm.Bsize < 4<<30 {
-		cmd.Env = append(os.Environ(), "TMPDIR="+m.dir)
+	dir, err := memoryDir("/dev/shm", m.dir)
+	// The guest's programs start as copies of the kernel, which the C library must not have registered memory of for restartable
+	// sequences.
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "GLIBC_TUNABLES=glibc.pthread.rseq=0")
+	return cmd, err
+}
+
+// memoryDir returns the directory for the memory of a kernel that is a program: a file, from which it maps the code of the
+// guest's programs. It is the directory in memory, which a container may have made small, or that of the guest's files.
+func memoryDir(inMemory, files string) (string, error) {
+	for _, dir := range []string{inMemory, files} {
+		var fs unix.Statfs_t
+		if unix.Statfs(dir, &fs) == nil && fs.Flags&unix.MS_NOEXEC == 0 && unix.Access(dir, unix.W_OK) == nil &&
+			(dir == files || int64(fs.Bavail)*fs.Bsize >= 4<<30) {
+			return dir, nil
+		}
 	}
-	return cmd, nil
+	return "", fmt.Errorf("neither %s (which has to have 4 GiB free) nor %s takes the memory of User Mode Linux: "+
+		"set TMPDIR to a directory that can be written and is not mounted noexec", inMemory, files)
 }
 
 func (m machine) qemuArgs() ([]string, error) {

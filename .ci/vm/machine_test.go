@@ -71,12 +71,24 @@ func TestMachineArgs(t *testing.T) {
 
 // A kernel that is a program gets its port and its console as open files.
 func TestProgramArgs(t *testing.T) {
-	m := machine{kernel: "7.3-uml", image: "/x/linux", init: "/x/vm", dir: "/x/d", cmdline: "a=b quiet"}
+	m := machine{kernel: "6.12-uml", image: "/x/linux", init: "/x/vm", dir: t.TempDir(), cmdline: "a=b quiet"}
 	cmd, err := m.command()
 	require.NoError(t, err)
 	args := strings.Join(cmd.Args, " ")
-	assert.True(t, strings.HasSuffix(args, " init=/x/vm a=b quiet -- init /x/d/settings.json"), args)
+	assert.True(t, strings.HasSuffix(args, " init=/x/vm a=b quiet -- init "+m.settings()), args)
 	assert.Contains(t, args, "con0=null,fd:3 ssl=null ssl0=fd:0,fd:1")
+}
+
+// The memory of such a kernel is a file that can be written and executed.
+func TestMemoryDir(t *testing.T) {
+	files := t.TempDir()
+	for _, inMemory := range []string{"/nonexistent", "/proc"} { // which has no free space
+		dir, err := memoryDir(inMemory, files)
+		require.NoError(t, err)
+		assert.Equal(t, files, dir, inMemory)
+	}
+	_, err := memoryDir("/proc", "/nonexistent")
+	assert.ErrorContains(t, err, "neither /proc (which has to have 4 GiB free) nor /nonexistent takes")
 }
 
 func TestKernelArgs(t *testing.T) {
@@ -91,7 +103,7 @@ func TestKernelArgs(t *testing.T) {
 // Paths that a command line cannot carry are refused.
 func TestMachinePaths(t *testing.T) {
 	for _, path := range []string{"/my files", "/a\tb", `/a"b`, "/a,b"} {
-		for _, m := range []machine{{init: path, dir: "/x"}, {init: "/x", dir: path}, {kernel: "7.3-uml", dir: path}} {
+		for _, m := range []machine{{init: path, dir: "/x"}, {init: "/x", dir: path}, {kernel: "6.12-uml", dir: path}} {
 			_, err := m.command()
 			assert.ErrorContains(t, err, "TMPDIR")
 		}

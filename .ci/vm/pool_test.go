@@ -9,8 +9,8 @@ import (
 
 // A machine that does not start is a problem of every test binary.
 func TestNoMachine(t *testing.T) {
-	r := newReport(io.Discard, "7.3-uml", false, false, false)
-	w := worker{suite: &suite{machine: machine{kernel: "7.3-uml", image: "/nonexistent", init: "/x", dir: t.TempDir()}}, report: r}
+	r := newReport(io.Discard, "6.12-uml", false, false, false)
+	w := worker{suite: &suite{machine: machine{kernel: "6.12-uml", image: "/nonexistent", init: "/x", dir: t.TempDir()}}, report: r}
 	w.run(program{Package: "p"})
 	w.run(program{Package: "q"})
 	w.drop()

@@ -13,7 +13,7 @@ import (
 
 // prepare makes the kernel's image and this program for the guest. It chooses an accelerator if none is.
 func (m *machine) prepare() error {
-	if _, err := m.command(); m.accel != "" && err != nil {
+	if _, err := m.command(); (m.accel != "" || isUML(m.kernel)) && err != nil {
 		return err
 	}
 	m.patience = 10 * time.Minute // a guest is up in seconds, but a busy host may run many

@@ -3,12 +3,36 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// TestBuilt: a kernel counts as built if it has the configuration of the checkout. Nothing is fetched to know it.
+func TestBuilt(t *testing.T) {
+	built := func(env ...string) string {
+		cmd := exec.CommandContext(t.Context(), "../kernel/build.sh", "-built", programs)
+		cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+filepath.Join(t.TempDir(), "a home"))
+		out, err := cmd.CombinedOutput()
+		assert.Equal(t, err == nil, !strings.HasPrefix(string(out), "build.sh: "), "%s", out)
+		return string(out)
+	}
+	cache := "XDG_CACHE_HOME=" + filepath.Join(t.TempDir(), "a cache")
+	missing := regexp.MustCompile("^build.sh: kernel 6.12-uml of this checkout is not built, (.*-[0-9a-f]{16}.linux) is missing: make kernels\n$").FindStringSubmatch(built(cache))
+	require.Len(t, missing, 2)
+	require.NoError(t, os.MkdirAll(filepath.Dir(missing[1]), 0o755))
+	require.NoError(t, os.WriteFile(missing[1], nil, 0o755))
+	assert.Contains(t, built(cache), "is not built", "a build that was cut off")
+	require.NoError(t, os.WriteFile(missing[1], []byte("an image"), 0o755))
+	assert.Equal(t, missing[1]+"\n", built(cache))
+	assert.Contains(t, built(cache, "LINUX_SOURCE_6_12=prepare_test.go"), "is not built")
+	assert.Equal(t, missing[1]+"\n", built(cache, "LINUX_SOURCE_6_1=prepare_test.go"), "of another kernel")
+}
 
 func TestChooseAccel(t *testing.T) {
 	device := filepath.Join(t.TempDir(), "kvm")

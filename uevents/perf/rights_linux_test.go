@@ -145,7 +145,7 @@ func TestRights(t *testing.T) {
 			process := perfaccess.Read() // root
 			assert.Equal(t, paranoid, fmt.Sprint(process.Paranoid))
 			assert.False(t, process.Namespaced)
-			// The kernels of the guests have Debian's sources: 7.3-uml, too.
+			// The kernels of the guests have Debian's sources: 6.12-uml, too.
 			require.Equal(t, paranoid == "2", process.PerfmonSuffices())
 			if process.PerfmonSuffices() {
 				works(capPerfmon)
