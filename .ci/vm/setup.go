@@ -35,7 +35,7 @@ func setUp(s settings) error {
 // writableRoot covers the host's root directory with a layer in memory. Tests may then write wherever they like, and the host,
 // which exports its files read-only, never sees it.
 func writableRoot() error {
-	const layer = "/run"
+	const layer = "/proc" // a directory that each root has
 	if err := unix.Mount("tmpfs", layer, "tmpfs", 0, "mode=755"); err != nil {
 		return fmt.Errorf("mount tmpfs on %s: %w", layer, err)
 	}
