@@ -118,7 +118,7 @@ VMTEST = $(VM) test $(if $(COMPLETE),-complete)
 COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 # Tests on this machine. A complete run has those of a whole Collector, too, and each benchmark once, as a test does: the flags go to
 # the tests themselves, since go test -bench runs one package at a time.
-UNIT = $(if $(COMPLETE),$(PACKAGES) ./.ci/vm ./.ci/mutate -args -test.bench=. -test.benchtime=1x,$(filter-out $(COLLECTOR_TESTS)/...,$(PACKAGES)))
+UNIT = $(if $(COMPLETE),$(PACKAGES) -args -test.bench=. -test.benchtime=1x,$(filter-out $(COLLECTOR_TESTS)/...,$(PACKAGES)))
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
 # that they use.
 RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribution/% ./reader/otlp/internal/%,$(PACKAGES))
@@ -127,6 +127,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
 	@$(VMTEST) -kernel '' $(PROOFS) $(LIST) $(UNIT)
+	@$(if $(COMPLETE),go test ./.ci/vm ./.ci/mutate)
 
 .PHONY: release
 release: ## tests of the releases: the recorded API, licences, modules as users get them
@@ -208,7 +209,7 @@ KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma),
 $(filter-out vm-$(QUICK_KERNEL),$(KERNEL_STEPS)): deps
 $(KERNEL_STEPS): vm-%:
 	$(say) 'tests that need a kernel, on $*'
-	@$(if $(COMPLETE),case $* in 6.1 | 6.1-byte | *-arm64) ;; *) .ci/collector ;; esac)
+	@$(if $(COMPLETE),$(if $(filter 6.1 6.1-byte %-arm64,$*),,.ci/collector))
 	@$(VMTEST) $(if $(COMPLETE),-minimum $(LEAST_$*),$(if $(filter $(QUICK_KERNEL),$*),-optional)) $(PROOFS) $(LIST) -kernel $* $(ON_$*)
 
 .PHONY: vm-command
