@@ -75,10 +75,12 @@ deps: ## install what is missing, as root or with sudo
 	@.ci/deps
 
 .PHONY: lint
-lint: ## gofmt, and the linters of .golangci.yml, go vet and staticcheck among them
-	$(say) 'gofmt, golangci-lint'
+lint: ## gofmt, go generate, and the linters of .golangci.yml, go vet and staticcheck among them
+	$(say) 'gofmt, golangci-lint, go generate'
 	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || { echo "not formatted, run gofmt -s -w on:"; echo "$$unformatted"; exit 1; }
 	go run $(GOLANGCI) run $(PACKAGES) $(RUNNER)
+	@cd collector/usereventsreceiver && sums() { git ls-files -co --exclude-standard -z . | xargs -0 cksum; } && before=$$(sums) && \
+	  go generate && [ "$$before" = "$$(sums)" ] || { echo 'go generate has changed files of collector/usereventsreceiver: commit them'; exit 1; }
 
 .PHONY: tidy
 tidy: ## go mod tidy in all modules, whose requirements of each other no proxy has before a release

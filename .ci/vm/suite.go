@@ -137,7 +137,7 @@ func (s *suite) here(r *report) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-vet=off", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args)...)
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-w", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), testscale.EnvCheckout+"="+state, testscale.EnvMachine+"="+machineState()), os.Stderr
 	err = r.follow(cmd)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
