@@ -118,9 +118,9 @@ VMTEST = $(VM) test $(if $(COMPLETE),-complete)
 
 # The tests of a whole Collector, which .ci/collector builds.
 COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
-# Tests on this machine. A complete run has those of a whole Collector, too, and each benchmark once, as a test does: the flags go to
-# the tests themselves, since go test -bench runs one package at a time.
-UNIT = $(if $(COMPLETE),$(PACKAGES) -args -test.bench=. -test.benchtime=1x,$(filter-out $(COLLECTOR_TESTS)/...,$(PACKAGES)))
+# Tests on this machine. A complete run has those of a whole Collector, too, more random inputs, and each benchmark once, as a test does:
+# the flags go to the tests themselves, since go test -bench runs one package at a time.
+UNIT = $(if $(COMPLETE),$(PACKAGES) -args -test.bench=. -test.benchtime=1x,$(filter-out $(COLLECTOR_TESTS)/...,$(PACKAGES)) -short)
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
 # that they use.
 RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribution/% ./reader/otlp/internal/%,$(PACKAGES))
