@@ -10,7 +10,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # ./... leaves out folders that begin with a dot.
-RUNNER := ./.ci/vm ./.ci/vm/testdata/... ./.ci/mutate ./.ci/perfetto ./.ci/release/...
+RUNNER := ./.ci/vm ./.ci/vm/testdata/... ./.ci/perfetto ./.ci/release/...
 # Modules of their own, so that what they need stays out of the main one.
 MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.*' | sort))
 # All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
@@ -28,7 +28,7 @@ BENCHTIME ?= 1000x
 PKG       ?= ./...
 # Variables of the command line reach the recipes through the environment, so
 # that the shell does not read a | in a pattern.
-export FUZZTIME SOAK BENCH BENCHTIME RUN APPEND KEEP ONLY AGAIN
+export FUZZTIME SOAK BENCH BENCHTIME RUN APPEND KEEP
 
 # COMPLETE=1 makes it a failure that a step lacks a program or a kernel, and adds what needs them. CI sets it.
 COMPLETE ?=
@@ -129,7 +129,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 unit: ## tests on this machine, which they do not change
 	$(say) 'tests on this machine'
 	@$(VMTEST) -kernel '' $(PROOFS) $(LIST) $(UNIT)
-	@$(if $(COMPLETE),go test ./.ci/vm ./.ci/mutate)
+	@$(if $(COMPLETE),go test ./.ci/vm)
 
 .PHONY: release
 release: ## tests of the releases: the recorded API, licences, modules as users get them
@@ -276,19 +276,6 @@ vm-shell: ## a shell in a guest: KERNEL=6.12-uml
 .PHONY: soak
 soak: ## writers, a reader and faults in a guest: SOAK=1h KERNEL=6.12 (KEEP=1 keeps the results)
 	@.ci/soak
-
-# Packages that write and read records, whose tests have to notice changes.
-MUTATED := $(addprefix ./,tracepoint structevent sloghandler exporter/ueventstrace exporter/ueventslog exporter/ueventsmetric \
-  internal/attrjson internal/typedfield internal/truncate internal/payload internal/eventset internal/declared internal/spanqueue internal/eventspan \
-  encode/typed encode/eventheader encode/text reader uevents/perf internal/memory/ring internal/backend/registry)
-# In a changed program, times mean nothing.
-MUTATE = go run ./.ci/mutate -skip '^TestManyAttributes$$'
-
-.PHONY: mutate
-mutate: ## change one operator at a time: which changes does no test notice? PKG=./tracepoint ONLY='n < limit' AGAIN=1 (KEEP=1 keeps the results)
-	@$(MUTATE) -only "$$ONLY" $(if $(AGAIN),-again $(MUTANTS)) $(if $(KEEP),-keep $(MUTANTS)) $(if $(filter file,$(origin PKG)),$(MUTATED),$(PKG))
-
-MUTANTS := benchmarks/results/mutants.txt
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: FUZZTIME=30s (KEEP=1 keeps the numbers of inputs)

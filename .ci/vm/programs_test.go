@@ -25,7 +25,7 @@ func TestPrograms(t *testing.T) {
 	require.NoError(t, err)
 	t.Chdir(root)
 	dir := t.TempDir()
-	s := suite{list: filepath.Join(dir, "list"), root: dir, args: []string{"./.ci/vm/testdata/guest", "./.ci/vm/testdata/next", "./.ci/mutate", "./encode/typed", "-short"}}
+	s := suite{list: filepath.Join(dir, "list"), root: dir, args: []string{"./.ci/vm/testdata/guest", "./.ci/vm/testdata/next", "./.ci/perfetto", "./encode/typed", "-short"}}
 	const guest, next = modulePath + ".ci/vm/testdata/guest", modulePath + ".ci/vm/testdata/next"
 	require.NoError(t, writeJSON(s.list, list{Guest: tests{guest: {"TestMachine", "TestFail"}, next: {"TestX"}, modulePath + "reader": {"TestY"}}}))
 	programs, err := s.programs()

@@ -1,5 +1,5 @@
-// Command report writes docs/benchmarks.md, its plots, and the figures in README.md, docs/collector.md, benchmarks/targets.md and
-// .ci/mutate/README.md from the files in results. It draws the other pictures of the documents, too.
+// Command report writes docs/benchmarks.md, its plots, and the figures in README.md, docs/collector.md and benchmarks/targets.md
+// from the files in results. It draws the other pictures of the documents, too.
 //
 //	go run ./report
 package main
@@ -20,7 +20,7 @@ var page string
 // tables are the templates of the tables in documents.
 var tables = map[string]string{
 	"README.md": readmeTable, filepath.Join("docs", "collector.md"): collectorTable,
-	filepath.Join("benchmarks", "targets.md"): targetsTable, filepath.Join(".ci", "mutate", "README.md"): mutantsTable,
+	filepath.Join("benchmarks", "targets.md"): targetsTable,
 }
 
 //go:embed readme.md.tmpl
@@ -28,9 +28,6 @@ var readmeTable string
 
 //go:embed targets.md.tmpl
 var targetsTable string
-
-//go:embed mutants.md.tmpl
-var mutantsTable string
 
 //go:embed collector.md.tmpl
 var collectorTable string

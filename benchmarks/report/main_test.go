@@ -68,7 +68,7 @@ func without(all *runs, name string) *runs {
 	run.Figures = maps.Clone(run.Figures)
 	delete(run.Figures, name)
 	return &runs{
-		counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request, mutants: all.mutants, before: all.before,
+		counted: &run, timed: all.timed, native: all.native, rate: all.rate, request: all.request,
 		collector: all.collector, memory: all.memory, defaults: all.defaults,
 	}
 }

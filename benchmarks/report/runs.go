@@ -18,7 +18,6 @@ type runs struct {
 	memory  *figures.Run // nanoseconds of shared memory and LTTng-UST, on a machine; instructions of LTTng-UST
 	request *timeline    // a request of examples/service
 
-	mutants, before []mutated // of make mutate; before tests were written for mutants that lived
 	// The Collector: instructions in a guest, which are nanoseconds there; Native and Receiver on the machine that emulates it.
 	collector *figures.Run
 	defaults  defaults // of the receiver
@@ -41,12 +40,6 @@ func load(dir string) (*runs, error) {
 		}
 	}
 	var err error
-	if all.mutants, err = readMutants(filepath.Join(dir, "mutants.txt")); err != nil {
-		return nil, err
-	}
-	if all.before, err = readMutants(filepath.Join(dir, "mutants-before.txt")); err != nil {
-		return nil, err
-	}
 	all.request, err = loadTimeline(dir)
 	return &all, err
 }

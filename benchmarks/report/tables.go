@@ -35,7 +35,6 @@ func functions(all *runs) template.FuncMap {
 		},
 		"ratio":   func(turn string) (string, error) { return turnRatio(all, turn) },
 		"rated":   func() string { return about(all.rate) },
-		"mutants": func() string { return mutantTable(all.mutants, all.before) },
 		"rates":   func() (string, error) { return rates(all.rate) },
 		"sizing":  func() (*sizing, error) { return newSizing(all.collector, all.defaults) },
 		"table": func(group, columns string) (string, error) {
