@@ -253,10 +253,6 @@ vm-bench-time: ## their times in a guest with two processors, as ratios (KEEP=1 
 vm-bench-rate: ## a million records at full rate through the command, in a guest with two processors: its processor time and memory (KEEP=1 keeps)
 	@.ci/bench rate
 
-.PHONY: vm-timeline
-vm-timeline: ## a request of examples/service among the scheduler's events, as perf records it (KEEP=1 keeps, and draws the picture)
-	@.ci/bench timeline
-
 .PHONY: vm-bench-collector
 vm-bench-collector: deps ## a Collector in a guest that counts instructions, user_events against file_log: processor time, memory, latency, losses (KEEP=1 keeps)
 	@.ci/bench collector

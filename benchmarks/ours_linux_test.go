@@ -49,7 +49,7 @@ type own struct {
 	open      func(tb testing.TB, name string, s scenario) (log func(), event string)
 }
 
-// owns are all ways. A new one also needs a label in report/labels.go, and a target in report/targets.go if it has one.
+// owns are all ways. A new one also needs a row in report/benchmarks.md.tmpl.
 var owns = []own{
 	{"sloghandler", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
 		return slogCall(newHandler(tb, name, nil), s), name + "_info"

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"flag"
-	"fmt"
 	"io"
-	"math"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,8 +15,6 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
-
-var printTimeline = flag.Bool("timeline", false, "print the recorded events of one request, from which a picture in the documents is drawn")
 
 // TestTimeline records the service and the scheduler: spans, log records and context switches
 // are on one timeline.
@@ -58,45 +51,4 @@ func TestTimeline(t *testing.T) {
 		`service_info: .*?message=user served.*?`+
 		`service_span: .*?kind=2 .*?name=GET /users/\{id\}`), string(script))
 	assert.Regexp(t, `sched:sched_switch: `, string(script))
-	if *printTimeline {
-		for line := range bytes.Lines(oneRequest(t, script)) {
-			fmt.Printf("timeline: %s", line)
-		}
-	}
-}
-
-var (
-	traceID = regexp.MustCompile(`\btrace_id=[0-9a-f]{32}\b`)
-	seconds = regexp.MustCompile(`\] +(\d+\.\d{9}): `)
-)
-
-// oneRequest returns the lines from the start to the end of the client's shortest request during which threads were switched:
-// an emulated machine stands still now and then.
-func oneRequest(t *testing.T, script []byte) []byte {
-	at := func(line []byte) float64 {
-		m := seconds.FindSubmatch(line)
-		require.NotNil(t, m, "%s", line)
-		v, err := strconv.ParseFloat(string(m[1]), 64)
-		require.NoError(t, err)
-		return v
-	}
-	var best, request, trace []byte
-	shortest, begin := math.MaxFloat64, 0.0
-	for line := range bytes.Lines(script) {
-		if bytes.Contains(line, []byte("service_span_start: ")) && bytes.Contains(line, []byte("name=HTTP GET")) {
-			request, trace, begin = nil, traceID.Find(line), at(line)
-		}
-		if trace == nil {
-			continue
-		}
-		request = append(request, line...)
-		if bytes.Contains(line, []byte("service_span: ")) && bytes.Contains(line, []byte("name=HTTP GET")) && bytes.Contains(line, trace) {
-			if took := at(line) - begin; took < shortest && bytes.Contains(request, []byte("sched_switch")) {
-				best, shortest = request, took
-			}
-			trace = nil
-		}
-	}
-	require.NotNil(t, best, "no request ended")
-	return best
 }

@@ -2,9 +2,11 @@ package doctest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,4 +86,29 @@ func TestLinks(t *testing.T) {
 		return nil
 	})
 	assert.Greater(t, count, 50)
+}
+
+// eachFile calls f with the name, the ending and the text of each file of the repository that ends in one of kinds. Directories
+// without documents of the project are skipped: pages has the copies that the site is made from.
+func eachFile(t *testing.T, kinds []string, f func(rel, kind string, source []byte) error) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	require.NoError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && slices.Contains([]string{".git", "testdata", "node_modules", "pages"}, d.Name()) {
+				return fs.SkipDir
+			}
+			return err
+		}
+		kind := filepath.Ext(name)
+		rel, err := filepath.Rel(root, name)
+		if err != nil || !slices.Contains(kinds, kind) {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return f(filepath.ToSlash(rel), kind, source)
+	}))
 }

@@ -86,33 +86,3 @@ func testsOf(t *testing.T, dir string) tests {
 	}
 	return all
 }
-
-func TestProofs(t *testing.T) {
-	const table = "text\n\n| Fault | Test | Runs on |\n|---|---|:--|\n"
-	got, err := Proofs(table + "| a | `a/b.TestX`, `c.TestY/z 1` | guests |\n| b | `c.TestY` | host (strace) |\n\n| no | table |\n| `x` | y |\n" +
-		"\n| Runs on | Test |\n|---|---|\n| 6.1, 6.12 | `d.TestZ` |\n")
-	require.NoError(t, err)
-	assert.Equal(t, []Proof{
-		{5, "a/b", "TestX", []string{"guests"}, ""},
-		{5, "c", "TestY/z 1", []string{"guests"}, ""},
-		{6, "c", "TestY", []string{"host"}, "strace"},
-		{13, "d", "TestZ", []string{"6.1", "6.12"}, ""},
-	}, got)
-	assert.Equal(t, "a/b.TestX", got[0].String())
-	for i, want := range map[int]string{0: "6.1 6.12 7.3", 2: "", 3: "6.1 6.12"} {
-		for _, kernel := range []string{"6.1", "6.12", "7.3"} {
-			assert.Equal(t, strings.Contains(want+" ", kernel+" "), got[i].RunsOn(kernel), "%v on %s", got[i], kernel)
-		}
-		assert.Equal(t, want == "", got[i].RunsOn(""))
-	}
-	for row, want := range map[string]string{
-		"| a | | host |":                     `line 5: "" is no`,
-		"| a | b.TestX | host |":             `line 5: "b.TestX" is no`,
-		"| a | `b.FuzzX` | host |":           "is no `PACKAGE.TEST`",
-		"| a | `b.TestX` |":                  "line 5: a row without the columns Test and Runs on",
-		"| a | `b.TestX` `c.TestY` | host |": "is no `PACKAGE.TEST`",
-	} {
-		_, err := Proofs(table + row + "\n")
-		assert.ErrorContains(t, err, want, row)
-	}
-}

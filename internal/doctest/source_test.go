@@ -7,10 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // file is a block as a Go file.
@@ -52,27 +48,4 @@ func (b block) source(root string, packages map[string]string) (f file, err erro
 	}
 	f.text = header + code
 	return f, nil
-}
-
-func TestSource(t *testing.T) {
-	packages := map[string]string{"log": "log", "otel": "go.opentelemetry.io/otel"}
-	for text, want := range map[string]file{
-		"package a\nimport \"os\"\nvar _ = log.Print": {"//line /r/x.md:7\npackage a\nimport \"os\"\nvar _ = log.Print", []string{"os"}},
-		"// A\npackage a\n":                           {"//line /r/x.md:7\n// A\npackage a\n", nil},
-		"type a int\nfunc (a) b() { log.Print() }":    {"package doctest\nimport log \"log\"\n//line /r/x.md:7\ntype a int\nfunc (a) b() { log.Print() }", []string{"log"}},
-		"a := otel.Tracer(log.A)\nlog.B(log.A, a, x)": {
-			"package doctest\nimport otel \"go.opentelemetry.io/otel\"\nimport log \"log\"\nfunc _() {\n//line /r/x.md:7\na := otel.Tracer(log.A)\nlog.B(log.A, a, x)\n}\n",
-			[]string{"go.opentelemetry.io/otel", "log"},
-		},
-		"log := f()\nlog.Print()":          {"package doctest\nfunc _() {\n//line /r/x.md:7\nlog := f()\nlog.Print()\n}\n", nil},
-		"import \"os\"\nvar a = log.Print": {"package doctest\n//line /r/x.md:7\nimport \"os\"\nvar a = log.Print", []string{"os"}},
-	} {
-		got, err := block{"x.md", 7, text}.source("/r", packages)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got)
-	}
-	for _, text := range []string{"a(\n", "package a\nfunc b() {", "import \"os\"\nos.Exit(1)\n", "..."} {
-		_, err := block{"x.md", 7, text}.source("/r", packages)
-		assert.ErrorContains(t, err, "/r/x.md:", text)
-	}
 }
