@@ -131,7 +131,7 @@ func (s *suite) notRun() error {
 	return summarize(os.Stdout, fmt.Sprintf("# kernel %s: not built, so that %d tests did not run which need it, or root. On Debian or Ubuntu: make deps kernels\n", s.machine.kernel, n))
 }
 
-// here runs the tests on this machine. The go command takes the results of tests that have not changed from its cache.
+// here runs the tests on this machine, in programs without debugging data, which are linked in less time. The go command takes the results of tests that have not changed from its cache.
 func (s *suite) here(r *report) error {
 	state, err := checkoutState(s.root)
 	if err != nil {

@@ -161,12 +161,15 @@ func functions(all runs, settings string) template.FuncMap {
 	cost := func(run string) func(name string) (number, error) {
 		return func(name string) (number, error) { return all.value(run, name, "cost") }
 	}
+	collector := func(name, unit string) (number, error) {
+		return all.value("collector", "collector/distribution/internal/collectortest:"+name, unit)
+	}
 	turn := func(unit string) (number, error) { return all.value("memory", "MemoryTime", unit) }
 	return template.FuncMap{
 		"value": all.value, "about": all.about,
 		"count": cost("count"), "guest": cost("guest"), "machine": cost("machine"),
 		"allocs": func(name string) (number, error) { return all.value("count", name, "allocs") },
-		"turn":   turn,
+		"turn":   turn, "collector": collector,
 		// ratio has the median of a ratio, and the range of eight of ten rounds.
 		"ratio": func(name string) (string, error) {
 			var v [3]number
@@ -187,6 +190,7 @@ func functions(all runs, settings string) template.FuncMap {
 			return number(v), err
 		},
 		"fixed": func(digits int, v number) string { return strconv.FormatFloat(float64(v), 'f', digits, 64) },
+		"exact": func(v number) string { return strconv.FormatFloat(float64(v), 'f', -1, 64) },
 		"short": func(v number) string { return fmt.Sprintf("%.3g", float64(v)) },
 		"sub":   func(a, b number) number { return a - b },
 		"div":   func(a, b any) number { return of(a) / of(b) },

@@ -1,6 +1,6 @@
 // Package doctest compiles the Go code of README.md and docs, runs the tests in it, and follows their links. It refuses words for
-// which the field has a better term, in documents, public comments, messages of errors and names of tests. The command lines and outputs of uevents in documents are tested in
-// cmd/uevents/internal/cli.
+// which the field has a better term, in documents, public comments, messages of errors and names of tests. The command lines and
+// outputs of uevents in documents are tested in cmd/uevents/internal/cli.
 //
 // Each fenced block of the language go is a package of its own. A block with a package clause is compiled as it stands. A block
 // without one is a list of declarations or the body of a function, and may use packages without importing them: those of this repository
