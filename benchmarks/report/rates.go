@@ -12,7 +12,6 @@ import (
 var commands = []struct{ figure, what string }{
 	{"watch-json", "`uevents watch -o json`"},
 	{"record-jsonl", "`uevents record`, JSON lines"},
-	{"record-perf.data", "`uevents record`, perf.data"},
 }
 
 // rates returns a row for each command that read records which a program wrote at full rate.

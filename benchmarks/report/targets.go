@@ -134,10 +134,6 @@ var targets = []target{
 		what: "`uevents record`, JSON lines, a record", figure: "cmd/uevents/internal/cli:Read/record-jsonl", first: 15_419,
 	},
 	{
-		what: "`uevents record`, perf.data, a record", figure: "cmd/uevents/internal/cli:Read/record-perf.data", first: 2191,
-		why: "the kernel copies each record into pages of the file, and the command out of the ring and into its buffer, orders it by time and looks up its process",
-	},
-	{
 		what: "a write while `uevents watch` reads: 1.1 times that under `perf record`", figure: "cmd/uevents/internal/cli:Writer/watch",
 		factor: 1.1, of: "cmd/uevents/internal/cli:Writer/perf-record",
 	},
