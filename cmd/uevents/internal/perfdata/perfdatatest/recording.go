@@ -210,7 +210,8 @@ func (r *Recording) File() []byte {
 	for i := range r.formats {
 		b = append(append(b, r.attr(&r.formats[i])...), words(ids+8*uint64(i), 8)...)
 	}
-	header := append([]byte("PERFILE2"), words(fileHeaderSize, AttrSize+sectionSize, attrs.offset, attrs.size, data.offset, data.size, 0, 0, 1<<1|1<<clockData)...)
-	copy(b, header)
+	const has = 1<<1 | 1<<clockData // features
+	header := words(fileHeaderSize, AttrSize+sectionSize, attrs.offset, attrs.size, data.offset, data.size, 0, 0, has)
+	copy(b[copy(b, "PERFILE2"):], header)
 	return b
 }
