@@ -25,7 +25,6 @@ func BenchmarkFullRate(b *testing.B) {
 	}{
 		{"watch-json", []string{"uevents", "watch", event, "-o", "json", "--duration", "0"}},
 		{"record-jsonl", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.jsonl")}},
-		{"record-perf.data", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.perf.data")}},
 	} {
 		b.Run(command.name, func(b *testing.B) {
 			p, err := uevents.Open(nil)

@@ -34,7 +34,7 @@ func BenchmarkWriter(b *testing.B) {
 		{"perf-record", []string{"perf", "record", "-a", "-e", "user_events:" + event, "-o", filepath.Join(dir, "perf.data")}},
 		{"watch", []string{"uevents", "watch", event, "-o", "json", "--duration", "0"}},
 		{"watch-when", []string{"uevents", "watch", event, "-o", "json", "--duration", "0", "--when", "duration_ns < 1000000000", "--same", "seq"}},
-		{"record", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.perf.data")}},
+		{"record", []string{"uevents", "record", event, "-o", filepath.Join(dir, "t.jsonl")}},
 		{"flight", []string{"uevents", "flight", event, "-o", dir}},
 		{"flight-trigger", []string{"uevents", "flight", event, "-o", dir, "--trigger", "duration_ns > 100000000"}},
 	} {

@@ -48,7 +48,7 @@ part of that name. A name with other characters needs quotes. The message of a d
 is the name of its event; the record decides for its copy in the event of its level. unit == x
 means x.service. Of a program in shared memory, comm is the name that it had when uevents found
 it; thread and CPU are not known.
-Recordings of perf.data have no more of a program than the 15 bytes of its comm. Parts:
+Recordings of perf record have no more of a program than the 15 bytes of its comm. Parts:
 ` + columnsOf(reader.ConditionNames()) + "\n\n" + workloadHelp,
 	}
 }

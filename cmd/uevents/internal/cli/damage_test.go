@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
@@ -92,31 +92,17 @@ func damagedLines(t *testing.T) *damaged {
 // damagedPerfData is a recording of perf.data, of a program that was killed, or of one that completed the file.
 func damagedPerfData(t *testing.T, killed bool) *damaged {
 	d := &damaged{t: t, name: "x.perf.data"}
-	file, err := os.Create(filepath.Join(t.TempDir(), d.name))
-	require.NoError(t, err)
-	defer file.Close()
-	w, err := perfdata.NewWriter(file, perfdata.Options{Hostname: "h", Format: func(string, string) (string, error) {
-		return "name: myapp_x\nID: 7\nformat:\n" +
-			"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
-			"\tfield:u32 status;\toffset:4;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n", nil
-	}})
-	require.NoError(t, err)
-	process := &reader.Process{Comm: "myapp"}
+	var r perfdatatest.Recording
+	id := r.Event("user_events", statusEvent)
 	for i := range uint32(5) {
 		ev := record("", 0)
-		ev.Process = process
-		ev.System, ev.Name, ev.Monotonic = "user_events", "myapp_x", uint64(1000+i)
-		ev.Raw = binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i)
-		require.NoError(t, w.Write(&ev))
+		ev.Monotonic, ev.Raw = uint64(1000+i), binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i)
+		r.Add(id, &ev)
 		d.shown = append(d.shown, fmt.Sprint(1000+i))
 	}
-	end := w.Close
-	if killed {
-		end = w.Flush
+	if d.whole = r.File(); killed {
+		d.whole = r.Stream()
 	}
-	require.NoError(t, end())
-	d.whole, err = os.ReadFile(file.Name())
-	require.NoError(t, err)
 	for i := range uint32(5) {
 		raw := bytes.Index(d.whole, binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i))
 		require.Positive(t, raw)

@@ -16,7 +16,7 @@ func TestFieldsJSON(t *testing.T) {
 	assert.Equal(t, reader.DecodeJSON, o.Decode.Mode)
 	for _, format := range recordingFormats {
 		f := recordFlags{output: "t" + format.suffix}
-		o, _, err := f.recordOptions([]string{"x"}, nil)
+		o, _, err := f.recordOptions([]string{"x"})
 		require.NoError(t, err)
 		assert.Equal(t, format.suffix == ".jsonl" || format.suffix == ".txt", o.Decode.Mode == reader.DecodeJSON, format.suffix)
 	}

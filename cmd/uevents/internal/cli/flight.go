@@ -51,7 +51,7 @@ what is written: see uevents watch --help.
 If the COMMAND fails, it writes a file, too.
 
 Formats (--format):
-` + formatsHelp(false),
+` + formatsHelp(),
 		Example: `  uevents flight myapp --trigger 'duration > 100ms' -o /var/tmp
   uevents flight 'myapp_*' 'db_*' --trigger-event myapp_error --keep 10s --at-most 2/h
   uevents flight myapp --format pftrace & kill -USR1 $!
@@ -103,9 +103,6 @@ func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, fl
 		return flight.Options{}, keep{}, flight.Rate{}, err
 	}
 	o.Callchain = f.stack || f.format == "pb.gz"
-	if f.format == "perf.data" {
-		o.Decode.Mode = reader.DecodeNone // the records as they are
-	}
 	if err := f.tail.parse(); err != nil {
 		return flight.Options{}, keep{}, flight.Rate{}, err
 	}
@@ -202,14 +199,13 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		defer signal.Stop(signals)
 	}
 	p := &pilot{e: e, f: f, command: command, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
-	p.recording = recordingOptions{live: true, dir: dir, weight: f.weight, command: recordedCommand("flight", patterns, command)}
+	p.recording = recordingOptions{live: true, weight: f.weight}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}
 	p.names = []missingNames{{e: e, where: o.Reader.Where, flags: &f.conditionFlags}, {e: e, where: o.Trigger}}
 	if o.Tail != nil {
 		p.names = append(p.names, missingNames{e: e, where: o.Tail.When})
-		p.recording.unordered = true
 	}
 	o.Reader.Notify = p.notice
 	if p.recorder, err = flight.Arm(dir, o); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 )
@@ -22,7 +21,6 @@ type recordingFormat struct {
 	next   string // usage of the file, printed after its name
 	stack  bool   // it needs the stacks of events
 	json   bool   // package output writes it, from the JSON of attributes
-	raw    bool   // it has the kernel's records unchanged, and cannot be made from other files
 	parts  bool   // each record is in the file as soon as it is written, and needs none of another file
 	open   func(r *recording, o *recordingOptions) (output.Writer, error)
 }
@@ -33,7 +31,6 @@ var recordingFormats = []recordingFormat{
 	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", json: true, parts: true, open: openText("text")},
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
 	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
-	{suffix: ".perf.data", help: "for perf script and perf report; the cheapest format", next: "show it: uevents replay FILE, or perf script -i FILE", raw: true, parts: true, open: openPerfData},
 	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof, with the ids of spans as tags", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
 }
 
@@ -82,35 +79,6 @@ func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 		}
 		return f.buffered, nil
 	}), nil
-}
-
-// openPerfData writes without a buffer: the format has its own.
-func openPerfData(r *recording, o *recordingOptions) (output.Writer, error) {
-	options := perfdata.Options{
-		Format: func(system, name string) (text string, err error) {
-			if o.dir == nil {
-				if o.dir, err = findTracefs(); err != nil {
-					return "", err
-				}
-			}
-			return o.dir.Event(system + ":" + name).FormatText()
-		},
-		Events: o.events, Unordered: o.unordered, Callchain: o.stack != nil, Symbols: o.stack, Command: o.command,
-	}
-	// perf shows them; on errors they stay empty.
-	options.Hostname, _ = os.Hostname()
-	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		options.Release = strings.TrimSpace(string(release))
-	}
-	f, err := r.create(r.path)
-	if err != nil {
-		return nil, err
-	}
-	var to io.Writer = f
-	if !f.created.Mode().IsRegular() {
-		to = struct{ io.Writer }{f} // a pipe: what is written stays as it is
-	}
-	return perfdata.NewWriter(to, options)
 }
 
 func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {

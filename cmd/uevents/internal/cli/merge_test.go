@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
@@ -40,30 +40,34 @@ func (p *plannedRecord) event() *reader.Event {
 	return &ev
 }
 
+// statusEvent is the format of an event with a status, as perf.data has it.
+const statusEvent = "name: myapp_x\nID: 7\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
+	"\tfield:u32 status;\toffset:4;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n"
+
 // writePlanned writes a file of JSON lines, or a perf.data, complete or of a killed program.
 func writePlanned(t *testing.T, path string, killed bool, records []plannedRecord) {
 	t.Helper()
-	file, err := os.Create(path)
-	require.NoError(t, err)
-	defer file.Close()
-	var w output.Writer
+	var content bytes.Buffer
 	if strings.HasSuffix(path, ".jsonl") {
-		w, err = output.New("json", file, output.Options{})
+		w, err := output.New("json", &content, output.Options{})
+		require.NoError(t, err)
+		for i := range records {
+			require.NoError(t, w.Write(records[i].event()))
+		}
+		require.NoError(t, w.Close())
 	} else {
-		w, err = perfdata.NewWriter(file, perfdata.Options{Format: func(string, string) (string, error) {
-			return "name: myapp_x\nID: 7\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
-				"\tfield:u32 status;\toffset:4;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n", nil
-		}})
+		var r perfdatatest.Recording
+		id := r.Event("user_events", statusEvent)
+		for i := range records {
+			r.Add(id, records[i].event())
+		}
+		if killed {
+			content.Write(r.Stream())
+		} else {
+			content.Write(r.File())
+		}
 	}
-	require.NoError(t, err)
-	for i := range records {
-		require.NoError(t, w.Write(records[i].event()))
-	}
-	if p, ok := w.(*perfdata.Writer); ok && killed {
-		require.NoError(t, p.Flush())
-		return
-	}
-	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile(path, content.Bytes(), 0o600))
 }
 
 // statuses returns the records as replay shows them with -o {{.status}}.
@@ -222,9 +226,10 @@ func TestReplayRangeWithoutWallTime(t *testing.T) {
 	writePlanned(t, cut, true, []plannedRecord{{3, 2, 0}})
 	content, err := os.ReadFile(cut)
 	require.NoError(t, err)
-	clock := slices.Index(chunks(content), [8]byte{29}) // the feature with the time of day
+	// The feature with the time of day: its number, a version and a clock.
+	clock := bytes.Index(content, binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, 29), 1<<32|1))
 	require.Positive(t, clock)
-	content[8*clock] = 30
+	binary.NativeEndian.PutUint64(content[clock:], 30)
 	require.NoError(t, os.WriteFile(cut, content, 0o600))
 	for _, paths := range [][]string{{cut}, {whole, cut}, {cut, whole}} {
 		code, _, errs := (&feed{}).run(t, append([]string{"replay", "--since", "1d"}, paths...)...)
@@ -238,11 +243,4 @@ func TestReplayRangeWithoutWallTime(t *testing.T) {
 			assert.Contains(t, errs, "! "+cut+" does not have the time of day: times begin in 1970")
 		}
 	}
-}
-
-func chunks(b []byte) (list [][8]byte) {
-	for ; len(b) >= 8; b = b[8:] {
-		list = append(list, [8]byte(b))
-	}
-	return list
 }

@@ -122,7 +122,7 @@ func (c *contents) add(ev *reader.Event) {
 // text returns the number of processes, and of events of each kind.
 func (c *contents) text() string {
 	parts := []string{output.Plural(len(c.processes), "process")}
-	if c.kinds[reader.KindOther] == c.records { // or they were not decoded
+	if c.kinds[reader.KindOther] == c.records {
 		return parts[0] + ", " + output.Plural(c.records, "record")
 	}
 	for kind, n := range c.kinds {

@@ -51,7 +51,7 @@ records to a file until it is interrupted.
 
 FILE is replaced if it exists. Only its owner may read it: logs have secrets. The end of
 its name, such as .jsonl, is its format, unless --format is given:
-` + formatsHelp(false) + `
+` + formatsHelp() + `
 
 ` + rotationHelp,
 		Example: `  uevents record myapp -o myapp.jsonl
@@ -83,7 +83,7 @@ its name, such as .jsonl, is its format, unless --format is given:
 }
 
 // recordOptions returns the options of the command line. Errors are usage errors.
-func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options, *recordingOptions, error) {
+func (f *recordFlags) recordOptions(patterns []string) (*reader.Options, *recordingOptions, error) {
 	fail := func(text string) (*reader.Options, *recordingOptions, error) {
 		return nil, nil, usageError{errors.New(text)}
 	}
@@ -115,13 +115,10 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 		}
 	}
 	o.Callchain = f.stack || format.stack
-	switch {
-	case format.raw:
-		o.Decode.Mode = reader.DecodeNone // keep the records unchanged
-	case format.json:
+	if format.json {
 		o.Decode.Mode = reader.DecodeJSON
 	}
-	ro := &recordingOptions{weight: f.weight, format: f.format, replace: !f.rotation.rotates(), unordered: f.tail.o != nil, command: recordedCommand("record", patterns, command)}
+	ro := &recordingOptions{weight: f.weight, format: f.format, replace: !f.rotation.rotates()}
 	if o.Callchain {
 		ro.stack = symbols.New()
 		f.tail.symbols = ro.stack
@@ -129,18 +126,9 @@ func (f *recordFlags) recordOptions(patterns, command []string) (*reader.Options
 	return o, ro, nil
 }
 
-// recordedCommand returns the command line that a file of records names.
-func recordedCommand(verb string, patterns, command []string) []string {
-	line := append([]string{"uevents", verb}, patterns...)
-	if len(command) > 0 {
-		line = append(append(line, "--"), command...)
-	}
-	return line
-}
-
 // record runs the command.
 func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []string) error {
-	o, ro, err := f.recordOptions(patterns, command)
+	o, ro, err := f.recordOptions(patterns)
 	if err != nil {
 		return err
 	}
@@ -154,7 +142,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
-	ro.live, ro.dir = true, dir
+	ro.live = true
 	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize, limit: o.Limit}, began: e.now()}
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
@@ -189,7 +177,6 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
-	o.events = namesOf(st.Events)
 	if len(command) == 0 {
 		f.sayAbsent(r.e)
 	}
@@ -202,7 +189,7 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	}
 	r.notes.recording(&st, r.file.path, command, similar)
 	if len(command) == 0 && len(st.Events) > 0 {
-		r.e.sayUnmatched(patterns, o.events, !f.noFollow)
+		r.e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
 	}
 	err = r.recordUntil(ctx, command)
 	st, statsErr := r.counts()

@@ -134,16 +134,14 @@ func TestRecordDiskFull(t *testing.T) {
 		assert.NotContains(t, errs, " recorded;")
 		assert.True(t, f.closed)
 	}
-	for format, says := range map[string]string{"pb.gz": "-> the profile is incomplete; make room", "perf.data": "-> make room"} {
-		path := filepath.Join(t.TempDir(), "full") // what removes it does not remove the device
-		require.NoError(t, os.Symlink("/dev/full", path))
-		code, _, errs := newFeed("one").run(t, "record", "a", "-o", path, "--format", format)
-		assert.Equal(t, exitError, code)
-		assert.Contains(t, errs, says)
-		assert.NotContains(t, errs, "has what was recorded")
-		_, err := os.Lstat(path)
-		assert.NoError(t, err, "it was there before")
-	}
+	path := filepath.Join(t.TempDir(), "full") // what removes it does not remove the device
+	require.NoError(t, os.Symlink("/dev/full", path))
+	code, _, errs := newFeed("one").run(t, "record", "a", "-o", path, "--format", "pb.gz")
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, errs, "-> the profile is incomplete; make room")
+	assert.NotContains(t, errs, "has what was recorded")
+	_, err := os.Lstat(path)
+	assert.NoError(t, err, "it was there before")
 }
 
 // TestRecordDiskFullCommand: if the recording fails, the command continues.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/jsonlines"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
@@ -68,10 +69,10 @@ func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (record
 	if perfdata.IsFile(begin[:n]) {
 		return perfdata.Open(f, table)
 	}
-	switch format, err := formatOf(f.Name(), ""); {
-	case err == nil && format.raw:
+	if strings.HasSuffix(f.Name(), "perf.data") {
 		return perfdata.Open(f, table) // it says what is wrong with the beginning
-	case err == nil && format.suffix != ".jsonl":
+	}
+	if format, err := formatOf(f.Name(), ""); err == nil && format.suffix != ".jsonl" {
 		return nil, usageError{errors.New("replay reads JSON lines and perf.data; other formats are made from them with --to")}
 	}
 	if isGzip(begin[:n]) {

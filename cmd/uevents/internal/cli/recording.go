@@ -14,24 +14,17 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // recordingOptions configure the file formats.
 type recordingOptions struct {
 	live    bool           // the records do not come from a file
-	events  []string       // events that are attached, SYSTEM:NAME
-	dir     *tracefs.Dir   // of the kernel's events; nil is the one that is mounted
 	stack   *symbols.Table // nil without stacks
 	weight  string         // field to sum up in profiles
-	command []string       // command line of the recording, as perf shows it
 	format  string         // name of the format; empty if the name of the file selects it
 	replace bool           // replace existing files
-
-	unordered bool // records of --when: older ones come after newer ones
 }
 
 // recording is a file, or several files of one format, for events.
@@ -96,9 +89,6 @@ const makeRoom = "make room, or select fewer records"
 
 // flush writes the buffers, so that little is missing if the process is killed.
 func (r *recording) flush() error {
-	if w, ok := r.Writer.(*perfdata.Writer); ok { // what it writes ends with a record
-		return r.note(w.Flush())
-	}
 	for _, f := range r.files {
 		if err := f.buffered.Flush(); err != nil {
 			return r.note(err)
@@ -176,7 +166,7 @@ func (r *recording) names() (list []string) {
 	return list
 }
 
-// recordedFile is a file with a buffer. Formats with their own buffer use only the file.
+// recordedFile is a file with a buffer.
 type recordedFile struct {
 	*os.File
 	created  fs.FileInfo
@@ -342,14 +332,11 @@ func formatNames() (names []string) {
 	return names
 }
 
-// formatsHelp lists the formats for help texts. With replay, it omits formats that need the kernel's records.
-func formatsHelp(replay bool) string {
+// formatsHelp lists the formats for help texts.
+func formatsHelp() string {
 	var b strings.Builder
 	for i := range recordingFormats {
 		f := &recordingFormats[i]
-		if replay && f.raw {
-			continue
-		}
 		fmt.Fprintf(&b, "  %-10s %s\n", f.name(), f.help)
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -17,8 +17,6 @@ import (
 
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // pipeRecorder is a record whose file is a pipe.
@@ -121,20 +119,4 @@ func TestRecordPipeGone(t *testing.T) {
 	require.NoError(t, reader.Close())
 	assert.Equal(t, exitError, <-r.code)
 	assert.Contains(t, r.errs.String(), "broken pipe")
-}
-
-// TestRecordPipePerfData: perf.data goes through a pipe, too, to replay or another program.
-func TestRecordPipePerfData(t *testing.T) {
-	f := newFeed("one", "two")
-	d, err := reader.NewDecoder("user_events", tracepoint.MustParse("pipe_x u64 a").Format())
-	require.NoError(t, err)
-	for i := range f.events {
-		f.events[i].Raw, f.events[i].Decoder = make([]byte, tracepoint.CommonSize+8), d
-	}
-	r := recordToPipe(t, f, "--format", "perf.data")
-	code, out, errs := (&feed{}).run(t, "replay", r.path, "-o", "{{.event}} {{.a}}")
-	assert.Equal(t, exitOK, code, errs)
-	assert.Equal(t, "pipe_x 0\npipe_x 0\n", out)
-	assert.Equal(t, exitOK, <-r.code, r.errs)
-	assert.Regexp(t, `wrote .+: [1-9][\d.]+ kB; 1 process, 2 log records`, r.errs.String())
 }

@@ -30,24 +30,23 @@ func newReplayCommand(e *env) *cobra.Command {
 		Use:   "replay FILE...",
 		Short: "Show recordings, or write them in another format",
 		Long: `Reads a recording, and shows its records as watch does, or writes them to another file
-with --to. FILE is one of JSON lines (.jsonl) or of perf (perf.data, of uevents record or
-of perf record), or a pipe, and - means standard input; a finished perf.data must be a file,
-since its parts are read at several places. The recording can be from another machine. If
-the program that recorded it was killed, what it had written is shown; replay fails if the
-last record is cut. Records of another day have their date. The records of several FILEs
-are in order of time; those of the same time are in the order of the FILEs. --when is as that
-of watch, which explains it.
+with --to. FILE is one of JSON lines (.jsonl) or of perf record (perf.data), or a pipe, and -
+means standard input; a finished perf.data must be a file, since its parts are read at several
+places. The recording can be from another machine. If the program that recorded it was killed,
+what it had written is shown; replay fails if the last record is cut. Records of another day
+have their date. The records of several FILEs are in order of time; those of the same time are
+in the order of the FILEs. --when is as that of watch, which explains it.
 
 ` + timeRangeHelp + `
 
 ` + conditionHelp + `
 
 Formats of --to:
-` + formatsHelp(true),
+` + formatsHelp(),
 		Example: `  uevents replay myapp.jsonl --level warn --grep 'user 4[0-9]'
-  uevents replay myapp.perf.data -o json | jq .message
+  uevents replay perf.data -o json | jq .message
   uevents replay myapp.jsonl --where 'status >= 500 and not has(cached)'
-  uevents replay myapp-*.jsonl db.perf.data --since 03:10 --until 03:20
+  uevents replay myapp-*.jsonl perf.data --since 03:10 --until 03:20
   uevents replay myapp.jsonl --to myapp.pftrace`,
 		Args: cobra.MinimumNArgs(1),
 	}
@@ -97,8 +96,6 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 	var table *symbols.Table
 	if format, err := formatOf(f.to, f.as); f.to != "" && err != nil {
 		return err
-	} else if f.to != "" && format.raw {
-		return usageError{fmt.Errorf("a recording of %s has records as the kernel wrote them: make it by uevents record", format.suffix)}
 	} else if f.to != "" && format.stack {
 		table = symbols.NewRecorded()
 	}

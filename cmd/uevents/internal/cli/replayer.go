@@ -44,7 +44,7 @@ type replayer struct {
 // open opens the destination.
 func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Table) error {
 	if f.to != "" {
-		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table, unordered: f.tail.o != nil})
+		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
 		if err != nil {
 			return err
 		}

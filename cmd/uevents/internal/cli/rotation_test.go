@@ -15,20 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
-// numbered is a feed of n records with numbers, and about so many bytes each, which every format takes.
-func numbered(t *testing.T, n, size int) *feed {
-	t.Helper()
-	d, err := reader.NewDecoder("user_events", tracepoint.MustParse("rotated_x u64 a").Format())
-	require.NoError(t, err)
+// numbered is a feed of n records with numbers, and about so many bytes each.
+func numbered(n, size int) *feed {
 	f := newFeed()
 	for i := range n {
 		ev := record(fmt.Sprintf("%06d", i), reader.SeverityInfo)
-		ev.Name, ev.Monotonic, ev.Decoder, ev.Raw = "rotated_x", uint64(i+1), d, make([]byte, tracepoint.CommonSize+8+size)
-		copy(ev.Raw[tracepoint.CommonSize:], []byte{byte(i), byte(i >> 8), byte(i >> 16)})
+		ev.Name, ev.Monotonic = "rotated_x", uint64(i+1)
 		ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", size))}, {Name: "a", Value: reader.Uint64Value(uint64(i))}}
 		f.events = append(f.events, ev)
 	}
@@ -73,19 +67,19 @@ func atoi(t *testing.T, s string) int {
 
 var (
 	wroteFiles = regexp.MustCompile(`(?m)^wrote (\d+) files?, (/.+?)(?: to (/.+?))?: \S+ \S+ .*?; ([\d,]+) recorded = ([\d,]+) kept(?: \+ ([\d,]+) removed with (\d+) old files?)?(?:;|$)`)
-	fileName   = regexp.MustCompile(`-\d{8}T\d{6}\.\d{3}Z\.(jsonl|txt|perf\.data)$`)
+	fileName   = regexp.MustCompile(`-\d{8}T\d{6}\.\d{3}Z\.(jsonl|txt)$`)
 )
 
 // TestRotation: each file has about its size and can be read alone, and all have the records in their order, the newest if there is a
 // limit of their number.
 func TestRotation(t *testing.T) {
 	const n, size = 3000, 500
-	for _, name := range []string{"x.jsonl", "x.txt", "x.perf.data", ".jsonl"} {
+	for _, name := range []string{"x.jsonl", "x.txt", ".jsonl"} {
 		for _, limit := range []int{0, 2, 5} {
 			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), name)
 				require.NoError(t, os.WriteFile(path, []byte("earlier"), 0o600))
-				code, _, errs := numbered(t, n, size).run(t, "record", "a", "-o", path, "--max-size", "128K", "--max-files", strconv.Itoa(limit))
+				code, _, errs := numbered(n, size).run(t, "record", "a", "-o", path, "--max-size", "128K", "--max-files", strconv.Itoa(limit))
 				require.Equal(t, exitOK, code, errs)
 				content, err := os.ReadFile(path)
 				require.NoError(t, err)
@@ -147,44 +141,20 @@ func TestRotation(t *testing.T) {
 // TestRotationOfLarge: a record that is larger than the limit has a file of its own.
 func TestRotationOfLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
-	code, _, errs := numbered(t, 5, 100<<10).run(t, "record", "a", "-o", path, "--max-size", "64K")
+	code, _, errs := numbered(5, 100<<10).run(t, "record", "a", "-o", path, "--max-size", "64K")
 	require.Equal(t, exitOK, code, errs)
 	_, numbers := rotated(t, strings.TrimSuffix(path, ".jsonl"))
 	assert.Equal(t, [][]int{{0}, {1}, {2}, {3}, {4}}, numbers)
 
 	// Few records are in one file, and an interrupt before the first one leaves one.
 	for _, n := range []int{0, 1} {
-		path := filepath.Join(t.TempDir(), "x.perf.data")
-		code, _, errs := numbered(t, n, 10).run(t, "record", "a", "-o", path, "--max-size", "64K", "--max-files", "2")
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		code, _, errs := numbered(n, 10).run(t, "record", "a", "-o", path, "--max-size", "64K", "--max-files", "2")
 		require.Equal(t, exitOK, code, errs)
-		files, numbers := rotated(t, strings.TrimSuffix(path, ".perf.data"))
+		files, numbers := rotated(t, strings.TrimSuffix(path, ".jsonl"))
 		assert.Len(t, files, 1)
 		assert.Len(t, numbers[0], n)
 		assert.Contains(t, errs, fmt.Sprintf("; %d recorded = %d kept; show", n, n))
-	}
-}
-
-// TestRotationOfManyEvents: a perf.data describes all events of a recording. Each file has many records in spite of that.
-func TestRotationOfManyEvents(t *testing.T) {
-	flags := rotationFlags{maxSize: "64K", size: 64 << 10}
-	o := &recordingOptions{dir: tracefs.At("testdata/tracefs")}
-	for range 200 {
-		o.events = append(o.events, "user_events:myapp_info")
-	}
-	path := filepath.Join(t.TempDir(), "x.perf.data")
-	r, err := flags.create(t.Context(), newEnv(), path, o)
-	require.NoError(t, err)
-	f := numbered(t, 500, 200)
-	for i := range f.events {
-		require.NoError(t, r.Write(&f.events[i]))
-	}
-	require.NoError(t, r.Close())
-	files, numbers := rotated(t, strings.TrimSuffix(path, ".perf.data"))
-	st, err := os.Stat(files[0])
-	require.NoError(t, err)
-	assert.Greater(t, st.Size(), int64(200<<10))
-	for _, list := range numbers[:len(numbers)-1] {
-		assert.Greater(t, len(list), 80) // of about 280 bytes
 	}
 }
 
@@ -205,13 +175,13 @@ func TestRotationKeepsOthers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.jsonl")
 	for range 2 {
-		code, _, errs := numbered(t, 300, 1000).run(t, "record", "a", "-o", path, "--max-size", "64K", "--max-files", "2")
+		code, _, errs := numbered(300, 1000).run(t, "record", "a", "-o", path, "--max-size", "64K", "--max-files", "2")
 		require.Equal(t, exitOK, code, errs)
 	}
 	files, _ := rotated(t, filepath.Join(dir, "x"))
 	assert.Len(t, files, 4)
 
-	f := numbered(t, 300, 1000)
+	f := numbered(300, 1000)
 	rest := f.events[150:]
 	f.events = f.events[:150]
 	before := files
@@ -248,7 +218,7 @@ func TestRotationKeepsOthers(t *testing.T) {
 func TestRotationGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	f := numbered(t, 300, 1000)
+	f := numbered(300, 1000)
 	rest := f.events[100:]
 	f.events = f.events[:100]
 	f.more = func(f *feed) {
@@ -276,7 +246,7 @@ func TestRotationFails(t *testing.T) {
 		},
 	} {
 		flags := rotationFlags{maxSize: "64K", maxFiles: 2, size: 64 << 10}
-		f := numbered(t, 300, 1000)
+		f := numbered(300, 1000)
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		r, err := flags.create(t.Context(), newEnv(), path, &recordingOptions{})
 		require.NoError(t, err)
@@ -316,7 +286,7 @@ func TestRotationClock(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte("other"), 0o600))
 	r, err := flags.create(t.Context(), e, path, &recordingOptions{})
 	require.NoError(t, err)
-	f := numbered(t, 300, 1000)
+	f := numbered(300, 1000)
 	for i := range f.events {
 		require.NoError(t, r.Write(&f.events[i]))
 	}

@@ -30,7 +30,7 @@ file can be read alone, and uevents replay reads all: myapp-*.jsonl. With --max-
 removes its oldest file when there are more. It replaces and removes no other file: those of
 earlier recordings stay, and are not counted.`
 
-// leastFile is the smallest --max-size: a record has up to 64 KiB, and a perf.data some KiB for each of its events.
+// leastFile is the smallest --max-size: a record has up to 64 KiB.
 const leastFile = 64 << 10
 
 // add adds the flags.
@@ -64,7 +64,7 @@ func (f *rotationFlags) check(path string, format *recordingFormat) error {
 	}
 	f.size = int64(size)
 	if !format.parts {
-		return usageError{fmt.Errorf("--max-size is for formats whose files can be read alone, such as .jsonl and .perf.data: make a %s of these by uevents replay FILE... --to", format.suffix)}
+		return usageError{fmt.Errorf("--max-size is for formats whose files can be read alone, such as .jsonl and .txt: make a %s of these by uevents replay FILE... --to", format.suffix)}
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // nothing is written to it
 		return usageError{fmt.Errorf("--max-size makes files beside FILE, and %s is no regular file", path)}

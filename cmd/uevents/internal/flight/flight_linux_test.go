@@ -22,7 +22,6 @@ import (
 	pprof "github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/tracefs"
 )
@@ -98,8 +97,7 @@ func triggered(t *testing.T, r *Recorder, s *subject, to ...output.Writer) (Caus
 	return cause, d, w
 }
 
-// TestFlight: a slow request of one process dumps the earlier records of two processes, in formats that other tools
-// read.
+// TestFlight: a slow request of one process dumps the earlier records of two processes, with their stacks.
 func TestFlight(t *testing.T) {
 	dir := kerneltest.Require(t)
 	a, b := startSubject(t, "flighta"), startSubject(t, "flightb")
@@ -113,16 +111,8 @@ func TestFlight(t *testing.T) {
 	a.do("request", 99) // too fast
 
 	table := symbols.New()
-	file, err := os.Create(filepath.Join(t.TempDir(), "flight.data"))
-	require.NoError(t, err)
-	defer file.Close()
-	recording, err := perfdata.NewWriter(file, perfdata.Options{
-		Format:    func(system, name string) (string, error) { return dir.Event(system + ":" + name).FormatText() },
-		Callchain: true, Symbols: table,
-	})
-	require.NoError(t, err)
 	var profiled bytes.Buffer
-	cause, d, w := triggered(t, r, a, recording, pprof.NewWriter(&profiled, pprof.Options{Symbols: table}))
+	cause, d, w := triggered(t, r, a, pprof.NewWriter(&profiled, pprof.Options{Symbols: table}))
 	assert.Equal(t, "user_events:flighta_request", cause.Event)
 	assert.Equal(t, a.pid, cause.Process.PID)
 	assert.Equal(t, map[string]map[int32]int{
@@ -132,10 +122,7 @@ func TestFlight(t *testing.T) {
 	assert.GreaterOrEqual(t, d.Records, uint64(64))
 	assert.GreaterOrEqual(t, d.Last, cause.Monotonic, "the trigger is in it")
 
-	t.Run("perf script", func(t *testing.T) { checkPerfScript(t, file.Name()) })
-	t.Run("replay", func(t *testing.T) { checkReplay(t, file.Name(), 64) })
-	t.Run("profile", func(t *testing.T) { checkProfile(t, &profiled) })
-
+	checkProfile(t, &profiled)
 	t.Log("from the trigger to the copy of the rings:", d.After)
 
 	// A signal dumps the records since then.
@@ -151,7 +138,7 @@ func TestFlight(t *testing.T) {
 	// The trigger of a process that has exited has no name; the kept records do.
 	b.do("log", 1)
 	cause = Cause{Event: "user_events:flightb_info", Monotonic: monotonic(), Process: reader.Process{PID: b.pid}}
-	_, err = r.Dump(&cause, &writers{counts: map[string]map[int32]int{}})
+	_, err := r.Dump(&cause, &writers{counts: map[string]map[int32]int{}})
 	require.NoError(t, err)
 	assert.Equal(t, b.pid, cause.Process.PID)
 	assert.Equal(t, "flight.test", cause.Process.Comm)
@@ -161,21 +148,6 @@ func TestFlight(t *testing.T) {
 	total := kept.Total
 	assert.Equal(t, total.Matched, total.Read+total.Lost+total.Pending+total.Overwritten)
 	assert.Equal(t, uint64(1), trigger.Selected, "the requests that were too fast, and what has no duration, do not trigger")
-}
-
-func checkPerfScript(t *testing.T, file string) {
-	testscale.NeedProgram(t, "perf")
-	out, err := exec.Command("perf", "script", "-i", file, "-F", "comm,pid,tid,cpu,time,event,trace,ip,sym,dso").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	text := string(out)
-	assert.Equal(t, 50, strings.Count(text, "message=handled"))
-	assert.Equal(t, 12, strings.Count(text, "message=retry"))
-	assert.Regexp(t, `flight\.test +\d+/\d+ +\[00\d\] +\d+\.\d+: user_events:flighta_request: .*duration_ns=250000000`, text)
-	assert.Contains(t, text, "(/", "stacks have their programs")
-	out, err = exec.Command("perf", "report", "-i", file, "--stdio", "--no-children").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	assert.Regexp(t, `Samples: 32 +of event 'user_events:flightb_info'`, string(out))
-	assert.Regexp(t, `flight\.handleRequest`, string(out), "perf finds the functions, too")
 }
 
 func checkReplay(t *testing.T, file string, want int) {

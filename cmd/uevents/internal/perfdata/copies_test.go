@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -34,17 +35,17 @@ func TestCopies(t *testing.T) {
 	records := tool.Records()
 	require.Len(t, records, 3)
 
-	var events []*reader.Event
+	var recording perfdatatest.Recording
+	ids := map[string]uint64{}
 	for i, rec := range records {
-		ev := eventAt(uint64(i), rec.Event, append(make([]byte, tracepoint.CommonSize), rec.Payload...))
-		ev.Raw[0] = byte(len(rec.Event)) // each has a number of its own
-		events = append(events, ev)
+		if ids[rec.Event] == 0 {
+			text, err := k.Format(rec.Event)
+			require.NoError(t, err)
+			ids[rec.Event] = recording.Event("user_events", text)
+		}
+		recording.Add(ids[rec.Event], eventAt(uint64(i), rec.Event, append(make([]byte, tracepoint.CommonSize), rec.Payload...)))
 	}
-	format := func(_, name string) (string, error) {
-		text, err := k.Format(name)
-		return withNumber(text, len(name)), err
-	}
-	r := openFile(t, writeAll(t, Options{Format: format}, events...), nil)
+	r := open(t, recording.File(), nil)
 	var ev reader.Event
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "myapp_request", ev.Name)

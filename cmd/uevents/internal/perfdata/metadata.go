@@ -1,160 +1,319 @@
 package perfdata
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"math/bits"
-	"os"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// feature is what the file says about the machine or the recording.
-type feature struct {
-	id      uint64
-	content []byte
+// section is a part of a file that perf record finished.
+type section struct{ offset, size uint64 }
+
+func sectionAt(b []byte) section { return section{order.Uint64(b), order.Uint64(b[8:])} }
+
+// sectionFile is a file with sections.
+type sectionFile interface {
+	io.ReaderAt
+	io.Seeker
 }
 
-// machine adds what the file says about the machine and the recording.
-func (w *Writer) machine() {
-	if w.o.Hostname != "" {
-		w.feature(featureHostname, appendString(nil, w.o.Hostname))
+// maxSection limits how much is read into memory at once.
+const maxSection = 256 << 20
+
+// openSections reads the sections of a file that describe its events, and sets the queue to its records.
+func (r *Reader) openSections(in io.Reader) error {
+	file, ok := in.(sectionFile)
+	if !ok {
+		return errors.New("a finished perf.data is read at several places, which a pipe does not permit: give the name of the file")
 	}
-	if w.o.Release != "" {
-		w.feature(featureRelease, appendString(nil, w.o.Release))
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return malformed("finding its end: %w", err)
 	}
-	b := order.AppendUint32(nil, uint32(len(w.o.Command)))
-	for _, s := range w.o.Command {
-		b = appendString(b, s)
+	header, err := read(file, section{0, fileHeaderSize})
+	if err != nil {
+		return err
 	}
-	if len(w.o.Command) > 0 && len(b) <= maxFeature {
-		w.feature(featureCommand, b)
+	attrs, data := sectionAt(header[24:]), sectionAt(header[40:])
+	if data.size == 0 {
+		return malformed("perf record did not end as it should")
 	}
+	if err := r.readFeatures(file, data.offset+data.size, header[72:]); err != nil {
+		return err
+	}
+	if err := r.readAttrs(file, attrs, order.Uint64(header[16:]), uint64(size)); err != nil {
+		return err
+	}
+	if len(r.unresolved) > 0 {
+		return malformed("it has no format of tracepoint %d", slices.Min(slices.Collect(maps.Keys(r.unresolved))))
+	}
+	r.queue.next = data.offset
+	r.queue.buf.Reset(io.NewSectionReader(file, int64(data.offset), int64(min(data.size, uint64(size)))))
+	return nil
 }
 
-// maxFeature is the size of a feature for which a record has room.
-const maxFeature = 1<<16 - 256
-
-// feature adds a feature, in the order of their ids: struct { u64 id; u8 content[] }.
-func (w *Writer) feature(id uint64, content []byte) {
-	w.features = append(w.features, feature{id, content})
-	w.ends += sectionSize + len(content)
-	end := w.begin(typeFeature, 0)
-	w.u64(id)
-	w.buf = append(append(w.buf, content...), zeros[:-len(content)&7]...)
-	end()
+// read reads a section.
+func read(file io.ReaderAt, s section) ([]byte, error) {
+	if s.size > maxSection || s.offset > 1<<62 {
+		return nil, malformed("a section of %d bytes at %d", s.size, s.offset)
+	}
+	// A damaged file may claim a larger size than it has: allocate memory only for the data that exists.
+	b, err := io.ReadAll(io.NewSectionReader(file, int64(s.offset), int64(s.size)))
+	if err == nil && uint64(len(b)) < s.size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, malformed("reading %d bytes at %d: %w", s.size, s.offset, err)
+	}
+	return b, nil
 }
 
-// appendString appends struct perf_header_string.
-func appendString(b []byte, s string) []byte {
-	b = order.AppendUint32(b, uint32(len(s)+1))
-	return append(append(b, s...), 0)
+// readFeatures reads the sections behind the data. bitmap tells which ones the file has.
+func (r *Reader) readFeatures(file io.ReaderAt, at uint64, bitmap []byte) error {
+	for bit := range uint64(256) {
+		if order.Uint64(bitmap[bit/64*8:])&(1<<(bit%64)) == 0 {
+			continue
+		}
+		entry, err := read(file, section{at, sectionSize})
+		if err != nil {
+			return err
+		}
+		at += sectionSize
+		if bit != featureTracingData && bit != featureClockData {
+			continue
+		}
+		b, err := read(file, sectionAt(entry))
+		if err != nil {
+			return err
+		}
+		if bit == featureTracingData {
+			err = r.addFormats(b)
+		}
+		if err != nil {
+			return err
+		}
+		r.addFeature(bit, b)
+	}
+	return nil
 }
 
-// setClock says which time of day the records' clock shows: that of the first record.
-func (w *Writer) setClock(clock, wall uint64) {
-	const version = 1
-	w.clock, w.wall, w.timed = clock, wall, true
-	b := order.AppendUint32(nil, version)
-	b = order.AppendUint32(b, clockMonotonic)
-	b = order.AppendUint64(b, w.wall)
-	w.feature(featureClockData, order.AppendUint64(b, w.clock))
+// readAttrs reads the events, each of a size, and the ids of their records.
+func (r *Reader) readAttrs(file io.ReaderAt, s section, size, fileSize uint64) error {
+	if size < leastAttr+sectionSize {
+		return malformed("events of %d bytes", size)
+	}
+	b, err := read(file, s)
+	if err != nil {
+		return err
+	}
+	for ; uint64(len(b)) >= size; b = b[size:] {
+		idsAt := sectionAt(b[size-sectionSize:])
+		// Each event has ids of its own: those of all are not read more than once.
+		if idsAt.size > fileSize {
+			return malformed("its events have more ids than it has bytes")
+		}
+		fileSize -= idsAt.size
+		ids, err := read(file, idsAt)
+		if err != nil {
+			return err
+		}
+		if err := r.addEvent(b[:size-sectionSize], ids); err != nil {
+			return err
+		}
+	}
+	if r.any == nil {
+		return malformed("it has no events")
+	}
+	return nil
 }
 
-// newEvents returns records that describe the events which the file does not describe yet.
-func (w *Writer) newEvents() []byte {
-	if w.told == len(w.ordered) {
+// leastAttr is the size of struct perf_event_attr in its first version.
+const leastAttr = 64
+
+// addEvent adds an event, struct perf_event_attr, and the ids of its records.
+func (r *Reader) addEvent(attr, ids []byte) error {
+	flags := order.Uint64(attr[40:])
+	l := &layout{
+		sampleType: order.Uint64(attr[24:]), sampleIDAll: flags&attrSampleIDAll != 0, number: order.Uint64(attr[8:]),
+	}
+	l.tracepoint = order.Uint32(attr) == typeTracepoint && l.sampleType&sampleRaw != 0
+	if l.tracepoint && l.sampleType&sampleRead != 0 {
+		return malformed("its records have counts of groups (record without -s and :S)")
+	}
+	if r.any == nil {
+		r.any = l
+		if flags&attrUseClockID != 0 && len(attr) >= clockIDAt+4 {
+			r.recordClock = order.Uint32(attr[clockIDAt:])
+		}
+		r.setClock()
+	} else if len(r.layouts) == 0 {
+		return malformed("its records do not say which event they are of")
+	}
+	if !l.sameIDs(r.any) {
+		return malformed("its events have records of different layouts")
+	}
+	for ; len(ids) >= 8; ids = ids[8:] {
+		r.layouts[order.Uint64(ids)] = l
+	}
+	if !l.tracepoint {
 		return nil
 	}
-	records := w.buf
-	w.buf = nil
-	defer func() { w.buf = records }()
-	events := w.ordered[w.told:]
-	w.told, w.untold = len(w.ordered), 0
-	for _, e := range events {
-		end := w.begin(typeHeaderAttr, 0)
-		w.attr(e)
-		w.u64(e.id)
-		end()
-	}
-	// perf resolves the events before the formats, and keeps what it has resolved. It accepts only the size of all formats that it
-	// has read up to now, since it never sets its count back; it reads what is beyond the actual ones as records. Other tools skip as
-	// many bytes as the size says. Records without a meaning suit both.
-	formats := tracingData(events)
-	end := w.begin(typeTracingData, 0)
-	w.u32(uint32(len(formats) + w.formats))
-	end()
-	w.buf = append(w.buf, formats...)
-	w.fill(w.formats)
-	w.fill(12) // the next record begins at a multiple of 8 bytes
-	w.formats += len(formats)
-	return w.buf
+	return r.resolve(l)
 }
 
-// fill adds n bytes of records without a meaning, at least the size of a header.
-func (w *Writer) fill(n int) {
-	const largest = 1 << 15
-	for n > 0 {
-		size := n
-		if n >= 2*largest {
-			size = largest
-		}
-		end := w.begin(typeEventType, 0)
-		w.buf = append(w.buf, make([]byte, size-recordHeader)...)
-		end()
-		n -= size
+// addFeature adds what a file says about its machine.
+func (r *Reader) addFeature(id uint64, b []byte) {
+	if id == featureClockData && len(b) >= 24 { // u32 version, clock; u64 time of day, time of the clock
+		r.wallClock = order.Uint32(b[4:])
+		r.wallOffset = int64(order.Uint64(b[8:]) - order.Uint64(b[16:]))
+		r.setClock()
 	}
 }
 
-// attr adds the struct perf_event_attr of an event.
-func (w *Writer) attr(e *event) {
-	flags := uint64(attrMmap | attrComm | attrTask | attrSampleIDAll | attrExcludeCallchainKernel | attrMmap2 | attrUseClockID)
-	w.u32(typeTracepoint, attrSize)
-	w.u64(uint64(e.number), 1, w.sampleType, 0, flags)
-	w.u64(0, 0, 0, 0, 0) // wakeup_events and bp_type; config1, config2, branch_sample_type, sample_regs_user
-	w.u32(0, clockMonotonic)
-	w.u64(0, 0) // sample_regs_intr; aux_watermark, sample_max_stack
+// Clock is the clock of a file's records.
+type Clock struct {
+	Monotonic bool // it is CLOCK_MONOTONIC; else it orders the records, and Event.Monotonic is its time
+	WallTime  bool // the file says what time of day it was; else Event.Time is as if the clock had started in 1970
 }
 
-// headerPage describes the pages of ftrace's buffers, which the file does not have. perf requires it, and reads the
-// size of long from it.
-var headerPage = fmt.Sprintf(`	field: u64 timestamp;	offset:0;	size:8;	signed:0;
-	field: local_t commit;	offset:8;	size:%d;	signed:1;
-	field: int overwrite;	offset:8;	size:1;	signed:1;
-	field: char data;	offset:%d;	size:4080;	signed:1;
-`, bits.UintSize/8, 8+bits.UintSize/8)
+// noClock is the number of a clock that the file does not say. That of records is then the kernel's own, near CLOCK_MONOTONIC.
+const noClock = ^uint32(0)
 
-// tracingData returns the formats of events in the layout of trace.dat, with its other parts empty.
-func tracingData(events []*event) []byte {
-	b := append([]byte{23, 8, 68}, "tracing0.6\x00"...)
-	bigEndian := byte(0)
-	if order.Uint16([]byte{0, 1}) == 1 {
-		bigEndian = 1
+// setClock sets the clock to that of the first event, if there is one. All events of a recording have the same.
+func (r *Reader) setClock() {
+	if r.any == nil {
+		return
 	}
-	b = append(b, bigEndian, bits.UintSize/8) // the size of long
-	b = order.AppendUint32(b, uint32(os.Getpagesize()))
-	for _, f := range [...]struct{ name, content string }{{"header_page", headerPage}, {"header_event", "\n"}} {
-		b = order.AppendUint64(append(append(b, f.name...), 0), uint64(len(f.content)))
-		b = append(b, f.content...)
+	r.clock = Clock{Monotonic: r.recordClock == clockMonotonic, WallTime: r.wallClock != noClock && r.wallClock == r.recordClock}
+	r.offset = 0 // or the file knows the time of day of another clock
+	if r.clock.WallTime {
+		r.offset = r.wallOffset
 	}
-	b = order.AppendUint32(b, 0) // ftrace's own events
-	bySystem := map[string][]*event{}
-	var systems []string
-	for _, e := range events {
-		if bySystem[e.key.system] == nil {
-			systems = append(systems, e.key.system)
+}
+
+// tracepointFormat is an event in the section of formats.
+type tracepointFormat struct {
+	system  string
+	format  tracepoint.Format
+	decoder *reader.Decoder // nil until an event needs it
+}
+
+// addFormats adds formats of tracepoints, and resolves the events that waited for them.
+func (r *Reader) addFormats(b []byte) error {
+	formats, err := parseFormats(b)
+	if err != nil {
+		return err
+	}
+	maps.Copy(r.formats, formats)
+	for number := range formats {
+		waiting := r.unresolved[number]
+		delete(r.unresolved, number)
+		for _, l := range waiting {
+			if err := r.resolve(l); err != nil {
+				return err
+			}
 		}
-		bySystem[e.key.system] = append(bySystem[e.key.system], e)
 	}
-	b = order.AppendUint32(b, uint32(len(systems)))
-	for _, system := range systems {
-		b = append(append(b, system...), 0)
-		b = order.AppendUint32(b, uint32(len(bySystem[system])))
-		for _, e := range bySystem[system] {
-			b = order.AppendUint64(b, uint64(len(e.format)))
-			b = append(b, e.format...)
+	return nil
+}
+
+// resolve sets the decoder of a tracepoint, once its format is known.
+func (r *Reader) resolve(l *layout) error {
+	f, ok := r.formats[l.number]
+	if !ok {
+		r.unresolved[l.number] = append(r.unresolved[l.number], l)
+		return nil
+	}
+	if f.decoder == nil {
+		var err error
+		if f.decoder, err = reader.NewDecoder(f.system, f.format); err != nil {
+			return fmt.Errorf("%w: %w", errFormat, err)
 		}
 	}
-	b = order.AppendUint32(b, 0) // addresses of the kernel's functions
-	b = order.AppendUint32(b, 0) // texts of trace_printk
-	threads := -len(b) & 7       // empty lines, up to a multiple of 8 bytes
-	b = order.AppendUint64(b, uint64(threads))
-	return append(b, "\n\n\n\n\n\n\n"[:threads]...)
+	l.system, l.name, l.decoder = f.system, f.format.Name, f.decoder
+	return nil
+}
+
+// cursor reads a section from its start. Beyond the end, all values are 0.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) take(n uint64) []byte {
+	if n > uint64(len(c.b)) {
+		c.bad, c.b = true, nil
+		return nil
+	}
+	b := c.b[:n]
+	c.b = c.b[n:]
+	return b
+}
+
+func (c *cursor) u32() uint32 {
+	if b := c.take(4); b != nil {
+		return order.Uint32(b)
+	}
+	return 0
+}
+
+func (c *cursor) u64() uint64 {
+	if b := c.take(8); b != nil {
+		return order.Uint64(b)
+	}
+	return 0
+}
+
+func (c *cursor) text() string {
+	i := bytes.IndexByte(c.b, 0)
+	if i < 0 {
+		c.bad, c.b = true, nil
+		return ""
+	}
+	s := string(c.b[:i])
+	c.b = c.b[i+1:]
+	return s
+}
+
+// parseFormats parses the section of formats, by number of the tracepoint.
+func parseFormats(b []byte) (map[uint64]*tracepointFormat, error) {
+	c := &cursor{b: b}
+	start := c.take(10)
+	if string(start) != "\x17\x08\x44tracing" {
+		return nil, malformed("its formats do not begin with their mark")
+	}
+	c.text()  // version
+	c.take(6) // byte order, size of long and of pages
+	for range 2 {
+		c.text() // header_page, header_event
+		c.take(c.u64())
+	}
+	for n := c.u32(); n > 0 && !c.bad; n-- {
+		c.take(c.u64())
+	}
+	formats := map[uint64]*tracepointFormat{}
+	for systems := c.u32(); systems > 0 && !c.bad; systems-- {
+		system := c.text()
+		for events := c.u32(); events > 0 && !c.bad; events-- {
+			text := string(c.take(c.u64()))
+			if c.bad {
+				break
+			}
+			f, err := tracepoint.ParseFormat(text)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", errFormat, err)
+			}
+			formats[uint64(f.ID)] = &tracepointFormat{system: system, format: f}
+		}
+	}
+	if c.bad {
+		return nil, malformed("its formats are cut")
+	}
+	return formats, nil
 }

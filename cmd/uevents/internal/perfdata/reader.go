@@ -1,11 +1,20 @@
+// Package perfdata reads recordings of perf record: perf.data files, and what it writes to a pipe, with the formats and tasks that
+// decoding needs.
+//
+// The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the file, include/uapi/linux/perf_event.h
+// its records, and the manual page trace-cmd.dat.v6(5) the section of formats ("tracing data"). All numbers are in the
+// byte order of the machine.
 package perfdata
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
@@ -24,7 +33,7 @@ func malformed(format string, args ...any) error {
 // Errors wrap it after all records before.
 var ErrCut = errors.New("the recording ends in the middle of a record")
 
-// Reader reads a recording of tracepoints from a Writer or from perf record. It must not be used concurrently.
+// Reader reads a recording of tracepoints. It must not be used concurrently.
 type Reader struct {
 	// Lost is called when Next reads how many records of an event, named SYSTEM:NAME, were lost until a time. The name is
 	// empty if the file does not say it. nil ignores them. Next returns its error.
@@ -62,7 +71,7 @@ type layout struct {
 	decoder     *reader.Decoder // nil for events that are not tracepoints
 }
 
-// Open begins to read a file, or a stream as a Writer and perf record -o - write it. A finished file has parts at several places,
+// Open begins to read a file, or a stream as perf record -o - writes it. A finished file has parts at several places,
 // for which in must have the methods of [os.File]. While Next reads, it adds the mappings of processes to the table of symbols, which
 // may be nil. The file must stay open while the Reader is in use.
 func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
@@ -164,4 +173,145 @@ func (r *Reader) timeOf(rec record) uint64 {
 		l = r.any
 	}
 	return l.common(rec, sampleTime)
+}
+
+// losses are the lost records that the file has counts of. The kernel counts them twice since Linux 6.0: for a ring, when
+// there is room again (typeLost), and for an event, which perf record reads and adds at the end (typeLostSamples).
+type losses struct {
+	ofRings  uint64            // said by Reader.Lost
+	ofEvents map[string]uint64 // by name
+}
+
+// lost learns from a record about losses.
+func (r *Reader) lost(rec record) error {
+	c := &cursor{b: rec.body()}
+	if rec.kind() == typeLostSamples { // u64 lost
+		if n := c.u64(); n > 0 && rec.misc()&miscLostSamplesBPF == 0 {
+			if r.losses.ofEvents == nil {
+				r.losses.ofEvents = map[string]uint64{}
+			}
+			r.losses.ofEvents[r.layoutOf(rec).fullName()] += n
+		}
+		return nil
+	}
+	id, n := c.u64(), c.u64() // u64 id, lost
+	if n == 0 {
+		return nil
+	}
+	r.losses.ofRings += n
+	l := r.any
+	if len(r.layouts) > 0 {
+		l = r.layouts[id]
+	}
+	return r.sayLost(l.fullName(), n, rec.time)
+}
+
+// lostSamples says, at the end of the file, what events lost beside what was lost of their rings.
+func (r *Reader) lostSamples() error {
+	said := r.losses.ofRings
+	for _, name := range slices.Sorted(maps.Keys(r.losses.ofEvents)) {
+		n := r.losses.ofEvents[name]
+		delete(r.losses.ofEvents, name)
+		again := min(n, said)
+		said -= again
+		if n == again {
+			continue
+		}
+		if err := r.sayLost(name, n-again, r.queue.newest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) sayLost(name string, n, at uint64) error {
+	if r.Lost == nil {
+		return nil
+	}
+	return r.Lost(name, n, time.Unix(0, int64(at)+r.offset))
+}
+
+// fullName returns SYSTEM:NAME, and nothing for events that are no tracepoints.
+func (l *layout) fullName() string {
+	if l == nil || l.decoder == nil {
+		return ""
+	}
+	return l.system + ":" + l.name
+}
+
+// task applies a record about processes.
+func (r *Reader) task(rec record) {
+	c := &cursor{b: rec.body()}
+	word := func() int32 { return int32(c.u32()) }
+	switch rec.kind() {
+	case typeComm: // u32 pid, tid; char comm[]
+		pid, tid := word(), word()
+		if comm := cut(c.b); !c.bad && pid == tid {
+			p := r.copyOf(pid)
+			p.Comm = comm
+			if rec.misc()&miscCommExec != 0 && r.symbols != nil {
+				r.symbols.Forget(pid)
+			}
+		}
+	case typeFork: // u32 pid, ppid, tid, ptid
+		pid, parent := word(), word()
+		if !c.bad && pid != parent {
+			p := *r.process(parent)
+			p.PID = pid
+			r.processes[pid] = &p
+			if r.symbols != nil {
+				r.symbols.Inherit(pid, parent)
+			}
+		}
+	case typeMmap: // u32 pid, tid; u64 addr, len, pgoff; char filename[]
+		r.mapping(rec, c, false)
+	case typeMmap2:
+		r.mapping(rec, c, true)
+	}
+}
+
+// mapping applies a record of a mapping: struct { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation;
+// u32 prot, flags; char filename[] }. That of perf before Linux 3.16, without more, has no fields between pgoff and filename.
+func (r *Reader) mapping(rec record, c *cursor, more bool) {
+	if rec.misc()&miscMmapData != 0 || r.symbols == nil {
+		return
+	}
+	pid := int32(c.u32())
+	c.u32() // tid
+	start, size := c.u64(), c.u64()
+	m := symbols.Mapping{Start: start, End: start + size, Offset: c.u64()}
+	if more {
+		major, minor, inode := c.u32(), c.u32(), c.u64()
+		if rec.misc()&miscBuildID == 0 {
+			m.Device, m.Inode = fmt.Sprintf("%02x:%02x", major, minor), inode
+		}
+		c.take(16) // ino_generation, prot, flags
+	}
+	m.Path = cut(c.b)
+	if !c.bad && m.End > m.Start && pid > 0 {
+		r.symbols.Map(pid, m)
+	}
+}
+
+// cut returns a text up to its terminating zero.
+func cut(b []byte) string {
+	text, _, _ := bytes.Cut(b, []byte{0})
+	return string(text)
+}
+
+// process returns a process, with the names that the file has for it.
+func (r *Reader) process(pid int32) *reader.Process {
+	p := r.processes[pid]
+	if p == nil {
+		p = &reader.Process{PID: pid}
+		r.processes[pid] = p
+	}
+	return p
+}
+
+// copyOf replaces a process by a copy that may change: earlier events keep the previous one.
+func (r *Reader) copyOf(pid int32) *reader.Process {
+	p := *r.process(pid)
+	r.processes[pid] = &p
+	return &p
 }

@@ -8,37 +8,113 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
 
-// TestMany: the file has more records than one write, and than one round of sorting.
-func TestMany(t *testing.T) {
-	testscale.HostOnly(t)
-	var f formats
-	const n = 3*roundSize + 8
-	var events []*reader.Event
+// TestRoundTrip: records are read with the names of their fields, of a finished file and of a stream, also of events that the stream
+// describes late.
+func TestRoundTrip(t *testing.T) {
+	events := []*reader.Event{
+		eventAt(0, "a", rawOf(1500, 200, "one")),
+		eventAt(10, "b", rawOf(1501, 7, "")),
+		eventAt(20, "a", rawOf(1500, 404, "three")),
+		eventAt(30, "c", rawOf(1502, 9, "four")),
+	}
+	events[1].PID, events[1].TID, events[1].CPU = 900, 900, 0
+	events[2].Callchain = []uint64{0x401000, 0x402000}
+	events[3].CgroupID = 4711
+	recording := &perfdatatest.Recording{Callchain: true, CgroupID: true}
+	add(recording)
+	recording.Comm(812, "my app")
+	for _, ev := range events[:3] {
+		recording.Add(map[string]uint64{"a": 1, "b": 2}[ev.Name], ev)
+	}
+	recording.Add(recording.Event("other", formatOf("c", 1502, "other")), events[3])
+	events[3].System = "other"
+	checkRoundTrip(t, open(t, recording.File(), nil), events)
+	r, err := Open(bytes.NewBuffer(recording.Stream()), nil)
+	require.NoError(t, err)
+	checkRoundTrip(t, r, events)
+}
+
+func checkRoundTrip(t *testing.T, r *Reader, events []*reader.Event) {
+	t.Helper()
+	var ev reader.Event
+	for i, want := range events {
+		require.NoError(t, r.Next(&ev))
+		assert.Equal(t, want.Name, ev.Name)
+		assert.Equal(t, want.System, ev.System)
+		assert.Equal(t, want.Monotonic, ev.Monotonic)
+		assert.True(t, want.Time.Equal(ev.Time), ev.Time)
+		assert.Equal(t, []any{want.PID, want.TID, want.CPU, want.CgroupID}, []any{ev.PID, ev.TID, ev.CPU, ev.CgroupID})
+		assert.Equal(t, append([]uint64{}, want.Callchain...), append([]uint64{}, ev.Callchain...))
+		assert.Equal(t, want.Raw, ev.Raw[:len(want.Raw)])
+		assert.Equal(t, &reader.Process{PID: want.PID, Comm: map[int32]string{812: "my app"}[want.PID]}, ev.Process)
+		name := []string{"status", "count", "status", "other"}[i]
+		v, ok := ev.Lookup(name)
+		assert.True(t, ok, name)
+		assert.Equal(t, []uint64{200, 7, 404, 9}[i], v.Uint64())
+		msg, _ := ev.Lookup("msg")
+		assert.Equal(t, []string{"one", "", "three", "four"}[i], msg.Text())
+	}
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.ErrorIs(t, r.Next(&ev), io.EOF)
+	assert.Zero(t, r.Skipped())
+}
+
+// many returns n records, of which some come late, with a number in a round.
+func many(n, round int) *perfdatatest.Recording {
+	recording := recordingOf()
 	raw := rawOf(1500, 1, "hello")
 	for i := range n {
-		ev := eventAt(uint64(i)^3, "a", raw) // some come late
+		ev := eventAt(uint64(i)^3, "a", raw)
 		ev.TID = int32(1000 + i%50)
-		events = append(events, ev)
+		recording.Add(1, ev)
+		if round > 0 && i%round == round-1 {
+			recording.Round()
+		}
 	}
-	r := openFile(t, writeAll(t, Options{Format: f.format}, events...), nil)
+	return recording
+}
+
+// TestMany: the file has more records than one round of sorting.
+func TestMany(t *testing.T) {
+	testscale.HostOnly(t)
+	const round = 10_000
+	const n = 3*round + 8
+	r := open(t, many(n, round).File(), nil)
 	var ev reader.Event
 	for i := range n {
 		require.NoError(t, r.Next(&ev))
 		require.Equal(t, uint64(5_000_000_000)+uint64(i), ev.Monotonic)
-		require.LessOrEqual(t, len(r.queue.waiting), 2*roundSize+200, "a bounded part is in memory")
+		require.LessOrEqual(t, len(r.queue.waiting), 2*round+200, "a bounded part is in memory")
+	}
+	require.ErrorIs(t, r.Next(&ev), io.EOF)
+}
+
+// TestUnordered: records that come long after newer ones are sorted, if the file has no rounds.
+func TestUnordered(t *testing.T) {
+	recording := recordingOf()
+	const n, first = 30_000, 20_000
+	for i := range n {
+		at := (i + first) % n // the newest third comes first
+		recording.Add(1, eventAt(uint64(1000*at), "a", rawOf(1500, uint32(at), "hello")))
+	}
+	r := open(t, recording.File(), nil)
+	var ev reader.Event
+	for i := range n {
+		require.NoError(t, r.Next(&ev))
+		require.EqualValues(t, i, ev.Fields[0].Value.Uint64())
+		require.Equal(t, wall.Add(time.Duration(1000*i)), ev.Time.UTC())
 	}
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
 }
@@ -46,14 +122,8 @@ func TestMany(t *testing.T) {
 // TestWithoutRounds: a file that does not say where rounds end is not kept in memory whole.
 func TestWithoutRounds(t *testing.T) {
 	testscale.HostOnly(t)
-	w, file := newWriter(t)
-	const n = 2 * roundSize
-	for i := range n {
-		w.sinceRound = 0
-		require.NoError(t, w.Write(eventAt(uint64(i)^3, "a", rawOf(1500, 1, "hello"))))
-	}
-	require.NoError(t, w.Close())
-	r := openFile(t, file, nil)
+	const n = 20_000
+	r := open(t, many(n, 0).File(), nil)
 	assert.Equal(t, maxWaiting, r.queue.limit)
 	r.queue.limit = 1 << 20
 	var ev reader.Event
@@ -69,17 +139,15 @@ func TestWithoutRounds(t *testing.T) {
 
 // TestSharedIDs: events cannot all have the ids that are the rest of the file.
 func TestSharedIDs(t *testing.T) {
-	var f formats
-	b, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(0, "b", rawOf(1501, 1, "x"))).Name())
-	require.NoError(t, err)
+	b := recordingOf(eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(0, "b", rawOf(1501, 1, "x"))).File()
 	attrs := sectionAt(b[24:])
-	for at := attrs.offset + attrSize; at < attrs.offset+attrs.size; at += attrSize + sectionSize {
+	for at := attrs.offset + perfdatatest.AttrSize; at < attrs.offset+attrs.size; at += perfdatatest.AttrSize + sectionSize {
 		order.PutUint64(b[at:], fileHeaderSize)
 		order.PutUint64(b[at+8:], uint64(len(b)/2))
 	}
-	_, err = Open(bytes.NewReader(b), nil)
+	_, err := Open(bytes.NewReader(b), nil)
 	require.NoError(t, err, "as many as it has bytes")
-	order.PutUint64(b[attrs.offset+attrSize+8:], uint64(len(b)/2+2))
+	order.PutUint64(b[attrs.offset+perfdatatest.AttrSize+8:], uint64(len(b)/2+2))
 	_, err = Open(bytes.NewReader(b), nil)
 	assert.ErrorIs(t, err, errFormat)
 	assert.ErrorContains(t, err, "more ids")
@@ -87,14 +155,10 @@ func TestSharedIDs(t *testing.T) {
 
 // TestMalformedSample: a record that is not as its event says does not end the recording.
 func TestMalformedSample(t *testing.T) {
-	w, file := newWriter(t)
-	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, ""))))
-	end := w.begin(typeSample, miscUser)
-	w.u64(1) // and no more
-	end()
-	require.NoError(t, w.Write(eventAt(10, "a", rawOf(1500, 1, ""))))
-	require.NoError(t, w.Close())
-	r := openFile(t, file, nil)
+	recording := recordingOf(eventAt(0, "a", rawOf(1500, 1, "")))
+	recording.Record(perfdatatest.Sample, 2, words[uint64](1)) // and no more
+	recording.Add(1, eventAt(10, "a", rawOf(1500, 1, "")))
+	r := open(t, recording.File(), nil)
 	var ev reader.Event
 	err := r.Next(&ev)
 	require.ErrorIs(t, err, reader.ErrMalformed)
@@ -106,12 +170,11 @@ func TestMalformedSample(t *testing.T) {
 
 // TestCutRecord: the records before one that is cut are read, wherever it is cut.
 func TestCutRecord(t *testing.T) {
-	var f formats
 	events := []*reader.Event{eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(10, "b", rawOf(1501, 2, "y")), eventAt(20, "a", rawOf(1500, 3, ""))}
-	content := stream(t, Options{Format: f.format}, events...)
+	content := recordingOf(events...).Stream()
 	var ends []int // of the samples
 	for i := range events {
-		ends = append(ends, len(stream(t, Options{Format: new(formats).format}, events[:i+1]...)))
+		ends = append(ends, len(recordingOf(events[:i+1]...).Stream()))
 	}
 	for n := pipeHeaderSize; n < len(content); n++ {
 		r, err := Open(bytes.NewReader(content[:n]), nil)
@@ -134,9 +197,7 @@ func TestCutRecord(t *testing.T) {
 
 // TestNoFile: what is no recording is refused with a reason.
 func TestNoFile(t *testing.T) {
-	var f formats
-	good, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "x"))).Name())
-	require.NoError(t, err)
+	good := recordingOf(eventAt(0, "a", rawOf(1500, 1, "x"))).File()
 	change := func(at int, b ...byte) []byte {
 		c := bytes.Clone(good)
 		copy(c[at:], b)
@@ -155,50 +216,40 @@ func TestNoFile(t *testing.T) {
 		assert.ErrorIs(t, err, errFormat, name)
 		assert.ErrorContains(t, err, name)
 	}
-	_, err = Open(bufio.NewReader(bytes.NewReader(good)), nil) // from a pipe
+	_, err := Open(bufio.NewReader(bytes.NewReader(good)), nil) // from a pipe
 	assert.NotErrorIs(t, err, errFormat, "nothing is wrong with the recording")
 	assert.ErrorContains(t, err, "give the name of the file")
 }
 
-// TestNoRecords: a recording without records is read, and one of a program that was killed before.
+// TestNoRecords: a recording without records is read, and one of a program that was killed before it described its events.
 func TestNoRecords(t *testing.T) {
-	_, begun := newWriter(t)
-	for _, file := range []*os.File{begun, writeAll(t, Options{})} {
-		r := openFile(t, file, nil)
+	for _, recording := range []*perfdatatest.Recording{{}, recordingOf()} {
+		r := open(t, recording.Stream(), nil)
 		require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
 		require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
-		assert.Equal(t, Clock{Monotonic: true, WallTime: true}, r.Clock())
 	}
+	assert.Equal(t, Clock{Monotonic: true, WallTime: true}, open(t, new(perfdatatest.Recording).Stream(), nil).Clock())
 }
 
 // TestNoEvent: a record before its event, and one of an event without a format, are not as they should be.
 func TestNoEvent(t *testing.T) {
-	var b bytes.Buffer
-	w, err := NewWriter(&b, Options{Format: new(formats).format})
-	require.NoError(t, err)
-	w.begin(typeComm, 0)()
-	require.NoError(t, w.Flush())
-	r, err := Open(&b, nil)
-	require.NoError(t, err)
-	err = r.Next(new(reader.Event))
+	var recording perfdatatest.Recording
+	recording.Record(perfdatatest.Comm, 0, nil)
+	err := open(t, recording.Stream(), nil).Next(new(reader.Event))
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorContains(t, err, fmt.Sprintf("its record at byte %d comes before its event", pipeHeaderSize))
 
-	content := stream(t, Options{Format: new(formats).format}, eventAt(0, "a", rawOf(1500, 1, "x")))
+	content := recordingOf(eventAt(0, "a", rawOf(1500, 1, "x"))).Stream()
 	content = bytes.Replace(content, []byte("\nID: 1500\n"), []byte("\nID: 1501\n"), 1)
-	r, err = Open(bytes.NewReader(content), nil)
-	require.NoError(t, err)
-	err = r.Next(new(reader.Event))
+	err = open(t, content, nil).Next(new(reader.Event))
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorContains(t, err, "no format of tracepoint 1500")
 }
 
 // TestUndecodable: a record that does not fit the format of its event is returned with its bytes.
 func TestUndecodable(t *testing.T) {
-	var f formats
 	whole := rawOf(1500, 1, "one")
-	file := writeAll(t, Options{Format: f.format}, eventAt(0, "a", whole[:10]), eventAt(10, "a", whole))
-	r := openFile(t, file, nil)
+	r := open(t, recordingOf(eventAt(0, "a", whole[:10]), eventAt(10, "a", whole)).File(), nil)
 	var ev reader.Event
 	require.NoError(t, r.Next(&ev))
 	assert.True(t, ev.Undecodable)
@@ -212,17 +263,13 @@ func TestUndecodable(t *testing.T) {
 
 // TestClocks: the time of day is that of the records' clock, or not known.
 func TestClocks(t *testing.T) {
-	var f formats
-	seed, err := os.ReadFile(writeAll(t, Options{Format: f.format}, eventAt(0, "a", rawOf(1500, 1, "one"))).Name())
-	require.NoError(t, err)
+	seed := recordingOf(eventAt(0, "a", rawOf(1500, 1, "one"))).File()
 	const raw = 4 // CLOCK_MONOTONIC_RAW
 	attrs := order.Uint64(seed[24:])
-	setWallClock := func(b []byte, clock byte) { // once in a record, and once in a section
+	setWallClock := func(b []byte, clock byte) {
 		is := binary.NativeEndian.AppendUint64([]byte{1, 0, 0, 0, clockMonotonic, 0, 0, 0}, uint64(wall.UnixNano()))
-		require.Equal(t, 2, bytes.Count(b, is))
-		for at := bytes.Index(b, is); at >= 0; at = bytes.Index(b, is) {
-			b[at+4] = clock
-		}
+		require.Equal(t, 1, bytes.Count(b, is))
+		b[bytes.Index(b, is)+4] = clock
 	}
 	for _, c := range []struct {
 		name     string
@@ -230,7 +277,7 @@ func TestClocks(t *testing.T) {
 		want     Clock
 		wantTime time.Time
 	}{
-		{"ours", func([]byte) {}, Clock{true, true}, wall},
+		{"perf record -k mono", func([]byte) {}, Clock{true, true}, wall},
 		{"perf record -k raw", func(b []byte) {
 			order.PutUint32(b[attrs+92:], raw)
 			setWallClock(b, raw)
@@ -254,28 +301,17 @@ func TestClocks(t *testing.T) {
 
 // FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
 func FuzzOpen(f *testing.F) {
-	var text formats
-	file, err := os.Create(filepath.Join(f.TempDir(), "seed"))
-	require.NoError(f, err)
-	defer file.Close()
-	w, err := NewWriter(file, Options{
-		Format: text.format, Callchain: true, Symbols: symbols.New(), CgroupID: true, Hostname: "h", Command: []string{"a", "b"},
-	})
-	require.NoError(f, err)
-	own := eventAt(0, "a", rawOf(1500, 1, "x"))
-	own.PID, own.TID = int32(os.Getpid()), int32(os.Getpid()) // it has mappings
-	require.NoError(f, w.Write(own))
-	require.NoError(f, w.Flush())
-	w.begin(typeMmap2, miscUser)()
-	ev := eventAt(0, "a", rawOf(1500, 1, "x"))
-	ev.Callchain = []uint64{1, 2, 3}
-	require.NoError(f, w.Write(ev))
-	require.NoError(f, w.Write(eventAt(1, "b", rawOf(1501, 1, "x"))))
-	require.NoError(f, w.Lost("user_events:b", 1, wall))
-	for _, end := range []func() error{w.Flush, w.Close} { // killed, and not
-		require.NoError(f, end())
-		seed, err := os.ReadFile(file.Name())
-		require.NoError(f, err)
+	recording := &perfdatatest.Recording{Callchain: true, CgroupID: true}
+	first := eventAt(0, "a", rawOf(1500, 1, "x"))
+	add(recording, first)
+	recording.Comm(812, "my app")
+	mmap2(recording, 812, &mapping, first)
+	recording.Record(perfdatatest.Mmap2, 2, nil)
+	first.Callchain = []uint64{1, 2, 3}
+	recording.Add(1, first)
+	recording.Add(2, eventAt(1, "b", rawOf(1501, 1, "x")))
+	recording.Lost(2, 1, wall)
+	for _, seed := range forms(recording) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -2,69 +2,77 @@ package perfdata
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 )
 
-// TestMappings: the file has the mappings of processes, so that its stacks can be resolved.
-func TestMappings(t *testing.T) {
-	var f formats
-	live, replayed := symbols.New(), symbols.NewRecorded()
-	pid := int32(os.Getpid())
-	ev := eventAt(0, "a", rawOf(1500, 1, ""))
-	ev.PID, ev.TID = pid, pid
-	file := writeAll(t, Options{Format: f.format, Callchain: true, Symbols: live}, ev)
-	require.NoError(t, openFile(t, file, replayed).Next(ev))
-	var want []symbols.Mapping
-	for _, m := range live.Mappings(pid) {
-		if m.Path == "" {
-			m.Path = "//anon"
-		}
-		want = append(want, m)
+func words[T uint32 | uint64](list ...T) []byte {
+	b, err := binary.Append(nil, order, list)
+	if err != nil {
+		panic(err)
 	}
-	assert.NotEmpty(t, want)
-	assert.Equal(t, want, replayed.Mappings(pid))
+	return b
+}
+
+// mmap2 adds a mapping of a file to a process, at the time of an event.
+func mmap2(r *perfdatatest.Recording, pid int32, m *symbols.Mapping, at *reader.Event) {
+	b := append(words(uint32(pid), uint32(pid)), words(m.Start, m.End-m.Start, m.Offset)...)
+	b = append(append(b, words[uint32](8, 1)...), words(m.Inode, 0)...)
+	b = append(append(b, words[uint32](5, 2)...), m.Path...)
+	b = append(b, make([]byte, 8-len(m.Path)%8)...)
+	r.Record(perfdatatest.Mmap2, 0, append(b, perfdatatest.Trailer(pid, pid, at.Monotonic, 0)...))
+}
+
+var mapping = symbols.Mapping{Start: 0x1000, End: 0x2000, Offset: 0x400, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"}
+
+// TestMappings: a process has the mappings of the file, so that its stacks can be resolved.
+func TestMappings(t *testing.T) {
+	ev := eventAt(0, "a", rawOf(1500, 1, ""))
+	recording := recordingOf()
+	anonymous := symbols.Mapping{Start: 0x5000, End: 0x6000, Device: "08:01", Path: "//anon"}
+	for _, m := range []*symbols.Mapping{&mapping, &anonymous} {
+		mmap2(recording, 812, m, ev)
+	}
+	recording.Add(1, ev)
+	for _, content := range forms(recording) {
+		table := symbols.NewRecorded()
+		require.NoError(t, open(t, content, table).Next(new(reader.Event)))
+		assert.Equal(t, []symbols.Mapping{mapping, anonymous}, table.Mappings(812))
+	}
 }
 
 // TestFork: a process that another one made has the mappings of that.
 func TestFork(t *testing.T) {
-	w, file := newWriter(t)
+	recording := recordingOf()
 	at := eventAt(0, "a", rawOf(1500, 1, "x"))
-	w.mapping(at, &symbols.Mapping{Start: 0x1000, End: 0x2000, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"}, at.Monotonic)
-	end := w.begin(typeFork, 0)
-	w.u32(813, 812, 813, 812) // the child is 813
-	w.u64(at.Monotonic)
-	w.trailer(813, 813, at.Monotonic, 0, 0)
-	end()
-	require.NoError(t, w.Write(at))
-	require.NoError(t, w.Close())
+	mmap2(recording, 812, &mapping, at)
+	b := append(words[uint32](813, 812, 813, 812), words(at.Monotonic)...) // the child is 813
+	recording.Record(perfdatatest.Fork, 0, append(b, perfdatatest.Trailer(813, 813, at.Monotonic, 0)...))
+	recording.Add(1, at)
 	table := symbols.NewRecorded()
-	var ev reader.Event
-	require.NoError(t, openFile(t, file, table).Next(&ev))
+	require.NoError(t, open(t, recording.File(), table).Next(new(reader.Event)))
 	require.Len(t, table.Mappings(812), 1)
 	assert.Equal(t, table.Mappings(812), table.Mappings(813))
 }
 
 // TestShortMappings: records of mappings that are shorter than their fields are left out.
 func TestShortMappings(t *testing.T) {
-	w, file := newWriter(t)
-	for _, kind := range []uint32{typeMmap, typeMmap2} {
+	recording := recordingOf()
+	for _, kind := range []uint32{perfdatatest.Mmap, perfdatatest.Mmap2} {
 		for size := range 72 {
-			end := w.begin(kind, miscUser)
-			w.buf = append(w.buf, bytes.Repeat([]byte{1}, size)...)
-			end()
+			recording.Record(kind, 2, bytes.Repeat([]byte{1}, size))
 		}
 	}
-	require.NoError(t, w.Write(eventAt(0, "a", rawOf(1500, 1, "x"))))
-	require.NoError(t, w.Close())
-	r := openFile(t, file, symbols.NewRecorded())
+	recording.Add(1, eventAt(0, "a", rawOf(1500, 1, "x")))
+	r := open(t, recording.File(), symbols.NewRecorded())
 	var ev reader.Event
 	require.NoError(t, r.Next(&ev))
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)

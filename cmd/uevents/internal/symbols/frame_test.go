@@ -117,7 +117,6 @@ func FuzzMaps(f *testing.F) {
 		assert.LessOrEqual(t, len(mappings), maxMappings)
 		for _, m := range mappings {
 			assert.Less(t, m.Start, m.End)
-			m.DeviceNumbers()
 			m.isFile()
 		}
 	})

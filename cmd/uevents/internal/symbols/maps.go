@@ -66,17 +66,3 @@ func unescape(path string) string { return strings.ReplaceAll(path, `\012`, "\n"
 
 // isFile reports whether the mapping is a file. perf's name for anonymous memory is //anon.
 func (m *Mapping) isFile() bool { return strings.HasPrefix(m.Path, "/") && m.Path != "//anon" }
-
-// DeviceNumbers returns the two parts of Device.
-func (m *Mapping) DeviceNumbers() (major, minor uint32) {
-	first, second, _ := strings.Cut(m.Device, ":")
-	return parseHex(first), parseHex(second)
-}
-
-func parseHex(s string) uint32 {
-	n, err := strconv.ParseUint(s, 16, 32)
-	if err != nil {
-		return 0
-	}
-	return uint32(n)
-}
