@@ -14,11 +14,9 @@ type bound struct {
 	prefix attrjson.Prefix // all of it as JSON
 	groups []string        // that are open, the outermost first
 
-	// The attributes themselves, from the first on that a declared record may have as a field, and what is before it. With the
-	// encoding EventHeader, all of them.
-	steps    *step // the last one
-	before   *bound
-	declared bool // a declared record needs the steps
+	// The attributes themselves, from the first on that a declared record may have as a field, and what is before it.
+	steps  *step // the last one; nil if there is no such attribute
+	before *bound
 }
 
 // step is what one handler adds: a group that it opens, or attributes. A list of them takes no more memory than the handlers.
@@ -63,17 +61,16 @@ func (h *Handler) bind(keep bool) *bound {
 // extend adds to b what h adds to its parent's records, which is before.
 func (h *Handler) extend(b, before *bound) {
 	// With UniqueKeys, it may be a duplicate of what such a record has as a field.
-	declared := h.declared != nil && (h.duplicates == attrjson.KeepLast || h.index.has(h.attrs, b.groups))
-	if b.steps == nil && (declared || h.encoding == EventHeader) {
+	if b.steps == nil && h.declared != nil && (h.duplicates == attrjson.KeepLast || h.index.has(h.attrs, b.groups)) {
 		b.before = before
 	}
-	if b.declared = b.declared || declared; b.before != nil {
+	if b.before != nil {
 		b.steps = &step{b.steps, h.group, h.attrs}
 	}
 	if h.group != "" {
 		b.prefix = b.prefix.WithGroup(h.group)
 		b.groups = append(slices.Clip(b.groups), h.group)
-	} else if h.encoding == Typed {
+	} else {
 		b.prefix = b.prefix.WithAttrs(h.attrs, h.limit)
 	}
 }

@@ -23,7 +23,7 @@ type AnyDeclaration interface{ declaration() *declaration }
 type DeclarationOptions struct {
 	// Name is the event's name without the handler's. Empty means the message, as
 	// [typed.FieldName] makes a name of it. Names of other adapters' events are an error: span, span_start,
-	// span_event, span_link, slice, those of metrics, such as metric_sum, all that begin with log_, and those of tracepoints for EventHeader, such as L4K1.
+	// span_event, span_link, slice, those of metrics, such as metric_sum, all that begin with log_, and those of EventHeader tracepoints, such as L4K1.
 	Name string
 
 	// Levels are levels at which the program logs the message, one of each range is enough.
@@ -67,9 +67,6 @@ type DeclarationOptions struct {
 // attribute that no field declares, or that cannot be converted, stays in the field attributes; [uevents.EventStats] counts the latter.
 //
 // The kernel takes declarations of 511 bytes: [New] returns an error if name and fields of an event are longer.
-//
-// With the encoding [EventHeader], which has events inside of tracepoints, the records stay in their level's
-// tracepoint and have the name http_request there.
 func Declare[T any](message string, o *DeclarationOptions) *Declaration[T] {
 	if o == nil {
 		o = &DeclarationOptions{}

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -32,15 +31,9 @@ func attached(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueven
 	return h, tr
 }
 
-func eachEncoding(t *testing.T, f func(*testing.T, sloghandler.Encoding)) {
-	for name, e := range map[string]sloghandler.Encoding{"typed": sloghandler.Typed, "eventheader": sloghandler.EventHeader} {
-		t.Run(name, func(t *testing.T) { f(t, e) })
-	}
-}
-
-// decodedRecord is a record of either encoding.
+// decodedRecord is a record.
 type decodedRecord struct {
-	event      string // the tracepoint; of EventHeader also the event's own name
+	event      string
 	fields     map[string]string
 	json       string // the attributes
 	attributes map[string]any
@@ -69,33 +62,11 @@ func only(t *testing.T, tr *ueventstest.Tool) decodedRecord {
 func decoded(t *testing.T, raw ueventstest.Record) decodedRecord {
 	t.Helper()
 	r := decodedRecord{event: raw.Declaration.Name, fields: map[string]string{}}
-	if eventheader.IsDeclaration(raw.Declaration) {
-		ev, err := eventheader.Decode(raw.Declaration.Name, raw.Payload)
-		require.NoError(t, err)
-		r.event += ":" + ev.Name
-		text, err := ev.AppendFieldsJSON(nil)
-		require.NoError(t, err)
-		var fields map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal([]byte("{"+string(text)+"}"), &fields), "%s", text)
-		r.json = "{}"
-		for name, value := range fields {
-			var s string
-			switch {
-			case name == "attributes":
-				r.json = string(value)
-			case json.Unmarshal(value, &s) == nil:
-				r.fields[name] = s
-			default:
-				r.fields[name] = string(value)
-			}
-		}
-	} else {
-		typedRecord := decode(t, raw.Declaration, raw.Payload)
-		for _, f := range raw.Declaration.Fields {
-			r.fields[f.Name] = field(t, typedRecord, f.Name)
-		}
-		r.json = r.fields["attributes"]
+	typedRecord := decode(t, raw.Declaration, raw.Payload)
+	for _, f := range raw.Declaration.Fields {
+		r.fields[f.Name] = field(t, typedRecord, f.Name)
 	}
+	r.json = r.fields["attributes"]
 	require.NoError(t, json.Unmarshal([]byte(r.json), &r.attributes), r.json)
 	return r
 }

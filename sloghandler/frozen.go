@@ -29,9 +29,6 @@ func frozenValue(v any) (frozen slog.Value, dropped int) {
 			return slog.StringValue(attrjson.ErrorText(err)), 0
 		}
 	}
-	if list, ok := cloneSlice(v); ok {
-		return slog.AnyValue(list), 0
-	}
 	buf := bufpool.Get()
 	w := attrjson.Begin(*buf, attrjson.NoLimit)
 	w.Key("")

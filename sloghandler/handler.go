@@ -3,7 +3,6 @@ package sloghandler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -50,8 +49,6 @@ type sink struct {
 	traceContext func(context.Context) ([16]byte, [8]byte)
 	fromContext  []func(context.Context) []slog.Attr
 	duplicates   attrjson.Duplicates
-	encoding     Encoding
-	settles      bool // all attributes of a record are looked at before the first is written
 	asks         bool // a context is asked for ids or attributes
 	limit        int  // of payloads
 	sources      *sources
@@ -61,8 +58,8 @@ type sink struct {
 // underscores, the first of which is no digit. A name that ends in _log, such as myapp_log, has the events of package ueventslog
 // with the name myapp: whichever of the two comes second gets [uevents.ErrConflict].
 //
-// The handler returned is never nil. With an error it works: after a negative MaxPayload, a nil *slog.LevelVar or an unknown
-// Encoding with the default in its place, and else without the events that could not be registered. The error
+// The handler returned is never nil. With an error it works: after a negative MaxPayload or a nil *slog.LevelVar
+// with the default in its place, and else without the events that could not be registered. The error
 // names invalid arguments, on every machine, and wraps [fs.ErrInvalid], and for the name and for declarations
 // [tracepoint.ErrInvalid], too; if the arguments are valid, it is that
 // of [uevents.Open] or [uevents.Provider.Register] and says what is missing and what to do. The records of a [Declaration] whose event
@@ -76,18 +73,12 @@ func New(name string, o *Options) (*Handler, error) {
 		replace:      o.ReplaceAttr,
 		traceContext: o.TraceContext,
 		fromContext:  slices.Clone(o.AttrFromContext),
-		encoding:     o.Encoding,
-	}
-	if s.encoding > EventHeader {
-		s.set.Invalid(fmt.Errorf("unknown encoding %d: use Typed or EventHeader", o.Encoding))
-		s.encoding = Typed
 	}
 	if o.UniqueKeys {
 		s.duplicates = attrjson.KeepLast
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
 	s.asks = s.traceContext != nil || len(s.fromContext) > 0
-	s.settles = s.replace != nil || s.encoding == EventHeader && s.duplicates == attrjson.KeepLast
 	var ok bool
 	if s.least, s.leveler, ok = minimum(o.Level); !ok {
 		s.set.Invalid(errors.New("the option Level is a nil *slog.LevelVar: leave it out for all levels"))
@@ -95,7 +86,7 @@ func New(name string, o *Options) (*Handler, error) {
 	if o.AddSource {
 		s.sources = new(sources)
 	}
-	s.registerLevels(name)
+	s.registerLevels()
 	s.registerDeclarations(o.Declarations, o.Naming)
 	return &Handler{sink: s}, s.set.Err()
 }
@@ -143,6 +134,5 @@ func (h *Handler) derive(child *Handler) *Handler {
 // are never enabled. It may be called at any time and more than once.
 func (h *Handler) Close() error { return h.set.Close() }
 
-// Stats returns the counts of each event, by its name, for all handlers derived from the same New. With the encoding
-// [EventHeader], the counts of a level include declared records, and there are no counts of a [Declaration].
+// Stats returns the counts of each event, by its name, for all handlers derived from the same New.
 func (h *Handler) Stats() map[string]uevents.EventStats { return h.set.Stats() }

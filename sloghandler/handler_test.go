@@ -193,9 +193,7 @@ func TestAllocations(t *testing.T) {
 	for name, o := range map[string]sloghandler.Options{
 		"typed":             {},
 		"source":            {AddSource: true},
-		"eventheader":       {Encoding: sloghandler.EventHeader},
 		"declared":          {Declarations: []sloghandler.AnyDeclaration{httpRequest}},
-		"declared header":   {Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 		"the last wins":     {UniqueKeys: true},
 		"trace context":     {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"a minimum":         {Level: slog.LevelInfo},

@@ -10,28 +10,12 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// head is what a record holds beside attributes, as its fields have it.
+// head is what a record holds beside attributes and ids, as its fields have it.
 type head struct {
 	time    uint64
 	level   int32
-	traceID [16]byte
-	spanID  [8]byte
 	message string
 	source  string
-}
-
-// filled returns the head of a record.
-func (rec *record) filled() (hd head) {
-	if rec.settled != nil {
-		hd = rec.settled.head
-	} else {
-		hd = headOf(rec.from)
-	}
-	if rec.h.sources != nil {
-		hd.source = rec.source()
-	}
-	hd.traceID, hd.spanID = rec.traceID, rec.spanID
-	return hd
 }
 
 // headOf returns what a record of the program's has without ReplaceAttr, but for the source.

@@ -3,19 +3,12 @@ package sloghandler
 import (
 	"log/slog"
 	"math"
-
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // ranges is how many ranges of levels have an event each.
 const ranges = 4
 
 var rangeNames = [ranges]string{"debug", "info", "warn", "error"}
-
-// rangeLevels are the levels of the same ranges in the format of EventHeader.
-var rangeLevels = [ranges]eventheader.Level{
-	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError,
-}
 
 // rangeOf returns the number of the range that a level is in.
 func rangeOf(level slog.Level) int {

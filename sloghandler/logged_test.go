@@ -2,10 +2,8 @@ package sloghandler_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -30,31 +27,14 @@ type logged struct {
 // readRecord returns what a record of ours says.
 func readRecord(t *testing.T, raw ueventstest.Record) (l logged) {
 	t.Helper()
+	r := decode(t, raw.Declaration, raw.Payload)
+	l.message = text.Unescape(field(t, r, "message"))
 	var err error
-	if !eventheader.IsDeclaration(raw.Declaration) {
-		r := decode(t, raw.Declaration, raw.Payload)
-		l.message = text.Unescape(field(t, r, "message"))
-		l.truncated, err = strconv.Atoi(field(t, r, "truncated"))
-		require.NoError(t, err)
-		value, err := parse([]byte(field(t, r, "attributes")), text.UnescapeJSON)
-		require.NoError(t, err, field(t, r, "attributes"))
-		l.attributes = value.(members)
-		return l
-	}
-	ev, err := eventheader.Decode(raw.Declaration.Name, raw.Payload)
+	l.truncated, err = strconv.Atoi(field(t, r, "truncated"))
 	require.NoError(t, err)
-	tree, err := ev.Tree()
-	require.NoError(t, err)
-	for _, n := range tree {
-		switch n.Name {
-		case "message":
-			l.message = text.Unescape(n.Value.(string))
-		case "attributes":
-			l.attributes = fromNode(n).(members)
-		case eventheader.TruncatedField:
-			l.truncated = int(n.Value.(uint64))
-		}
-	}
+	value, err := parse([]byte(field(t, r, "attributes")), text.UnescapeJSON)
+	require.NoError(t, err, field(t, r, "attributes"))
+	l.attributes = value.(members)
 	return l
 }
 
@@ -139,45 +119,3 @@ var stack = regexp.MustCompile(`(?s)^LogValue panicked\n.*`)
 
 // comparable returns a text without what is another one in each handler.
 func comparable(s string) string { return stack.ReplaceAllString(s, "LogValue panicked") }
-
-// fromNode returns the value of a field of EventHeader as JSON has it.
-func fromNode(n eventheader.Node) any { return fromTree(n.Type, n.Value) }
-
-func fromTree(t eventheader.Type, v any) any {
-	switch v := v.(type) {
-	case []eventheader.Node:
-		var object members
-		for _, n := range v {
-			value := fromNode(n)
-			if more, ok := value.(members); ok && n.Name == eventheader.OverflowField {
-				object = append(object, more...)
-			} else {
-				object = append(object, member{n.Name, value})
-			}
-		}
-		return object
-	case []any:
-		list := []any{}
-		for _, element := range v {
-			list = append(list, fromTree(t, element))
-		}
-		return list
-	case []byte:
-		return base64.StdEncoding.EncodeToString(v)
-	case string:
-		if t.Format() == eventheader.FormatJSON {
-			if value, err := parse([]byte(v), text.UnescapeJSON); err == nil {
-				return value
-			}
-		}
-		return comparable(text.Unescape(v))
-	case float64:
-		if s := string(text.AppendFloat(nil, v, 64)); strings.Trim(s, "-.e+0123456789") == "" {
-			return number(json.Number(s))
-		}
-		return string(text.AppendFloat(nil, v, 64))
-	case int64, uint64:
-		return json.Number(fmt.Sprint(v))
-	}
-	return v
-}

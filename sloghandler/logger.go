@@ -32,7 +32,7 @@ func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
 		return &TypedLogger[T]{}
 	}
 	o := h.declared[d.d.Selector]
-	return &TypedLogger[T]{h: h, d: d, o: o, direct: h.replace == nil && h.encoding == Typed && o != nil && o.declaration == &d.d}
+	return &TypedLogger[T]{h: h, d: d, o: o, direct: h.replace == nil && o != nil && o.declaration == &d.d}
 }
 
 // Enabled reports whether a tracing tool is attached to the declaration's event or that of the level. It is the guard for calls
@@ -53,7 +53,7 @@ func (l *TypedLogger[T]) enabled(level slog.Level) (own, byLevel bool) {
 	}
 	h, at := l.h, rangeOf(level)%ranges
 	byLevel = h.levels[at].event.Enabled()
-	own = l.o != nil && l.o.in[at] && l.o.event != nil && l.o.event.Enabled()
+	own = l.o != nil && l.o.in[at] && l.o.event.Enabled()
 	if !own && !byLevel || level < h.least.Level() || h.leveler != nil && level < leastOf(h.leveler) {
 		return false, false
 	}

@@ -138,7 +138,7 @@ func (s *settled) match(o *declaredOutput, whole bool) {
 			s.take(leaf)
 		}
 	}
-	if m.unconverted > 0 && o.event != nil {
+	if m.unconverted > 0 {
 		o.event.Unconverted.Add(m.unconverted)
 	}
 }

@@ -80,25 +80,22 @@ func TestReplacedField(t *testing.T) {
 		Secret string `uevent:"secret"`
 	}
 	d := sloghandler.Declare[record]("m", nil)
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{
-			Encoding:     e,
-			Declarations: []sloghandler.AnyDeclaration{d},
-			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == "secret" {
-					return slog.String("secret", "***")
-				}
-				return a
-			},
-		})
-		d.Logger(h).Log(t.Context(), slog.LevelInfo, &record{"password"})
-		records := tr.Records()
-		assert.NotEmpty(t, records)
-		for _, r := range records {
-			assert.NotContains(t, string(r.Payload), "password")
-			assert.Contains(t, string(r.Payload), "***")
-		}
+	h, tr := attached(t, sloghandler.Options{
+		Declarations: []sloghandler.AnyDeclaration{d},
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == "secret" {
+				return slog.String("secret", "***")
+			}
+			return a
+		},
 	})
+	d.Logger(h).Log(t.Context(), slog.LevelInfo, &record{"password"})
+	records := tr.Records()
+	assert.NotEmpty(t, records)
+	for _, r := range records {
+		assert.NotContains(t, string(r.Payload), "password")
+		assert.Contains(t, string(r.Payload), "***")
+	}
 }
 
 // TestDuplicatesByPlace: a nil is a value, a group without a name is none, and a group that the handler has opened is not
@@ -127,15 +124,13 @@ func TestDuplicatesByPlace(t *testing.T) {
 			args: []any{slog.Group("h", "k", 4), "k", 3},
 		},
 	} {
-		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-			h, tr := attached(t, sloghandler.Options{Encoding: e, UniqueKeys: true, AttrFromContext: fromContext(c.context...)})
-			log := slog.New(h)
-			if c.with != nil {
-				log = c.with(log)
-			}
-			log.Info("m", c.args...)
-			assert.Equal(t, c.want, only(t, tr).json, "%v", c.args)
-		})
+		h, tr := attached(t, sloghandler.Options{UniqueKeys: true, AttrFromContext: fromContext(c.context...)})
+		log := slog.New(h)
+		if c.with != nil {
+			log = c.with(log)
+		}
+		log.Info("m", c.args...)
+		assert.Equal(t, c.want, only(t, tr).json, "%v", c.args)
 	}
 }
 

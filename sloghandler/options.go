@@ -7,20 +7,6 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Encoding is how records are written.
-type Encoding uint8
-
-const (
-	// Typed gives each event fields of its own, which every tool prints and the kernel
-	// filters by.
-	Typed Encoding = iota
-
-	// EventHeader writes the self-describing format of LinuxTracepoints, which perf-decode,
-	// one_collect and Azure's agents read. Attributes keep their types, but ftrace, perf
-	// script and filters do not look into it.
-	EventHeader
-)
-
 // Options are the options of [New]. The zero value and nil mean defaults. The first three
 // are those of [slog.HandlerOptions]. New copies the options; functions must be safe for
 // concurrent use.
@@ -55,9 +41,6 @@ type Options struct {
 	// truncated. Groups of the same name are not merged: the last one stays. By default all are written, as slog.JSONHandler does,
 	// and consumers differ in which they take. It has nothing to do with the field duplicate.
 	UniqueKeys bool
-
-	// Encoding is how records are written, by default [Typed]. An unknown one is an error of [New], and means Typed.
-	Encoding Encoding
 
 	// MaxPayload limits the size of a record in bytes; a larger record is truncated. 0 means
 	// [uevents.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and

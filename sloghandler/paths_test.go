@@ -38,18 +38,14 @@ var randomDeclared = []sloghandler.AnyDeclaration{sloghandler.Declare[randomFiel
 // all of them, and one that gets those that the others bind with the call: the payloads are the same, byte for byte.
 func TestPathsWriteTheSame(t *testing.T) {
 	options := map[string]sloghandler.Options{
-		"plain":                   {},
-		"source":                  {AddSource: true},
-		"keep last":               {UniqueKeys: true},
-		"small":                   {MaxPayload: 320},
-		"declared":                {Declarations: randomDeclared},
-		"declared, keep last":     {Declarations: randomDeclared, UniqueKeys: true},
-		"declared, small":         {Declarations: randomDeclared, MaxPayload: 320, AddSource: true},
-		"declared, 700":           {Declarations: randomDeclared, MaxPayload: 700},
-		"eventheader":             {Encoding: sloghandler.EventHeader},
-		"eventheader, small":      {Encoding: sloghandler.EventHeader, MaxPayload: 320, UniqueKeys: true},
-		"eventheader and records": {Encoding: sloghandler.EventHeader, Declarations: randomDeclared},
-		"eventheader, keep last":  {Encoding: sloghandler.EventHeader, Declarations: randomDeclared, UniqueKeys: true},
+		"plain":               {},
+		"source":              {AddSource: true},
+		"keep last":           {UniqueKeys: true},
+		"small":               {MaxPayload: 320},
+		"declared":            {Declarations: randomDeclared},
+		"declared, keep last": {Declarations: randomDeclared, UniqueKeys: true},
+		"declared, small":     {Declarations: randomDeclared, MaxPayload: 320, AddSource: true},
+		"declared, 700":       {Declarations: randomDeclared, MaxPayload: 700},
 	}
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {

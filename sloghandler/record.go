@@ -43,7 +43,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	if !level.event.Enabled() {
 		level = nil // slog's wrappers ask late, or not at all
 	}
-	if level == nil && (own == nil || own.event == nil) || h.leveler != nil && r.Level < leastOf(h.leveler) {
+	if level == nil && own == nil || h.leveler != nil && r.Level < leastOf(h.leveler) {
 		return nil
 	}
 	b := h.bound()
@@ -52,7 +52,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	if h.asks {
 		rec.ask(ctx)
 	}
-	if !h.settles {
+	if h.replace == nil {
 		if own == nil {
 			_, err := rec.write(level)
 			return err
@@ -71,7 +71,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 
 // writeStreamed writes the record of a declaration as its attributes come. It is not done if these have to be settled.
 func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool, err error) {
-	if own.event == nil || len(rec.context) > 0 || rec.bound.declared {
+	if len(rec.context) > 0 || rec.bound.steps != nil {
 		return false, nil
 	}
 	buf := bufpool.Get()
@@ -92,31 +92,29 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 	return true, rec.writeAll(level, err)
 }
 
-// writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With the encoding
-// EventHeader, a declaration has no event. With fields, the attributes of the call are the fields of a struct of the declaration.
+// writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With
+// fields, the attributes of the call are the fields of a struct of the declaration.
 func (rec *record) writeSettled(level *output, own *declaredOutput, fields bool) (err error) {
+	if own == nil { // duplicates are dropped in the text
+		return rec.writeAll(level, nil)
+	}
 	s := rec.settled
-	unique, header := rec.h.duplicates == attrjson.KeepLast, rec.h.encoding == EventHeader
 	if fields {
 		s.match(own, false)
-	}
-	if unique && header || own != nil && s.bound.declared && !fields {
+	} else {
 		s.gather()
 		rec.use(s)
 	}
-	if unique && (header || own != nil) { // else they are dropped in the text
+	if rec.h.duplicates == attrjson.KeepLast {
 		s.dropDuplicates()
 	}
-	if own != nil {
-		if !fields {
-			s.match(own, true)
-		}
-		if rec.own = own; own.event != nil {
-			rec.duplicate, err = rec.write(&own.output)
-			rec.own = nil
-			s.putBack()
-		}
+	if !fields {
+		s.match(own, true)
 	}
+	rec.own = own
+	rec.duplicate, err = rec.write(&own.output)
+	rec.own = nil
+	s.putBack()
 	return rec.writeAll(level, err)
 }
 
@@ -127,14 +125,6 @@ func (rec *record) writeAll(level *output, err error) error {
 	}
 	_, levelErr := rec.write(level)
 	return errors.Join(err, levelErr)
-}
-
-// write writes a record to an event, and returns whether the kernel took it.
-func (rec *record) write(o *output) (written bool, err error) {
-	if rec.h.encoding == EventHeader {
-		return false, rec.writeHeader(o)
-	}
-	return rec.writeTyped(o)
 }
 
 // each calls f for the attributes of the call that have no field of their own.

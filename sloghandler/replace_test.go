@@ -107,45 +107,42 @@ func TestReplaceOnce(t *testing.T) {
 type key struct{}
 
 func TestContext(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{
-			Encoding: e,
-			TraceContext: func(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
-				switch ctx.Value(key{}) {
-				case "traced":
-					return [16]byte{0: 0xab, 15: 1}, [8]byte{7: 0xcd}
-				case "panic":
+	h, tr := attached(t, sloghandler.Options{
+		TraceContext: func(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
+			switch ctx.Value(key{}) {
+			case "traced":
+				return [16]byte{0: 0xab, 15: 1}, [8]byte{7: 0xcd}
+			case "panic":
+				panic("broken")
+			}
+			return traceID, spanID
+		},
+		AttrFromContext: []func(context.Context) []slog.Attr{
+			func(ctx context.Context) []slog.Attr { return []slog.Attr{slog.Any("from", ctx.Value(key{}))} },
+			func(ctx context.Context) []slog.Attr {
+				if ctx.Value(key{}) == "panic" {
 					panic("broken")
 				}
-				return traceID, spanID
+				return nil
 			},
-			AttrFromContext: []func(context.Context) []slog.Attr{
-				func(ctx context.Context) []slog.Attr { return []slog.Attr{slog.Any("from", ctx.Value(key{}))} },
-				func(ctx context.Context) []slog.Attr {
-					if ctx.Value(key{}) == "panic" {
-						panic("broken")
-					}
-					return nil
-				},
-			},
-		})
-		log := slog.New(h).With("w", 1).WithGroup("g")
-		log.InfoContext(context.WithValue(t.Context(), key{}, "traced"), "m", "k", 1)
-		r := only(t, tr)
-		assert.Equal(t, "ab000000000000000000000000000001", r.fields["trace_id"])
-		assert.Equal(t, "00000000000000cd", r.fields["span_id"])
-		assert.Equal(t, `{"from":"traced","w":1,"g":{"k":1}}`, r.json, "in no group, and before all others")
-
-		log.InfoContext(t.Context(), "m")
-		r = only(t, tr)
-		assert.Empty(t, r.fields["trace_id"])
-		assert.Empty(t, r.fields["span_id"])
-
-		log.InfoContext(context.WithValue(t.Context(), key{}, "panic"), "m")
-		r = only(t, tr)
-		assert.Empty(t, r.fields["trace_id"])
-		assert.Equal(t, "!PANIC: broken", r.attributes["!PANIC"])
+		},
 	})
+	log := slog.New(h).With("w", 1).WithGroup("g")
+	log.InfoContext(context.WithValue(t.Context(), key{}, "traced"), "m", "k", 1)
+	r := only(t, tr)
+	assert.Equal(t, "ab000000000000000000000000000001", r.fields["trace_id"])
+	assert.Equal(t, "00000000000000cd", r.fields["span_id"])
+	assert.Equal(t, `{"from":"traced","w":1,"g":{"k":1}}`, r.json, "in no group, and before all others")
+
+	log.InfoContext(t.Context(), "m")
+	r = only(t, tr)
+	assert.Empty(t, r.fields["trace_id"])
+	assert.Empty(t, r.fields["span_id"])
+
+	log.InfoContext(context.WithValue(t.Context(), key{}, "panic"), "m")
+	r = only(t, tr)
+	assert.Empty(t, r.fields["trace_id"])
+	assert.Equal(t, "!PANIC: broken", r.attributes["!PANIC"])
 }
 
 // TestLeveler: a Leveler of a type of its own is asked late, and heard.

@@ -50,21 +50,19 @@ func TestReplaceHeadOnce(t *testing.T) {
 		}, `{"m":{"length":4},"k":1}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-				calls := map[string]int{}
-				h, tr := attached(t, sloghandler.Options{Encoding: e, AddSource: true, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-					calls[strings.Join(append(groups, a.Key), ".")]++
-					return c.replace(a)
-				}})
-				r := slog.NewRecord(time.Unix(1789000000, 0), slog.LevelInfo, "text", here())
-				r.AddAttrs(slog.Int("k", 1))
-				require.NoError(t, h.Handle(t.Context(), r))
-				assert.JSONEq(t, c.want, only(t, tr).json)
-				for key, n := range calls {
-					assert.Equal(t, 1, n, key)
-				}
-				assert.GreaterOrEqual(t, len(calls), 5, "time, level, msg, source and k")
-			})
+			calls := map[string]int{}
+			h, tr := attached(t, sloghandler.Options{AddSource: true, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+				calls[strings.Join(append(groups, a.Key), ".")]++
+				return c.replace(a)
+			}})
+			r := slog.NewRecord(time.Unix(1789000000, 0), slog.LevelInfo, "text", here())
+			r.AddAttrs(slog.Int("k", 1))
+			require.NoError(t, h.Handle(t.Context(), r))
+			assert.JSONEq(t, c.want, only(t, tr).json)
+			for key, n := range calls {
+				assert.Equal(t, 1, n, key)
+			}
+			assert.GreaterOrEqual(t, len(calls), 5, "time, level, msg, source and k")
 		})
 	}
 }
@@ -72,18 +70,16 @@ func TestReplaceHeadOnce(t *testing.T) {
 // TestReplaceLevel: ReplaceAttr can change the level, as a level or as a number.
 func TestReplaceLevel(t *testing.T) {
 	for _, value := range []slog.Value{slog.AnyValue(slog.Level(7)), slog.Int64Value(7)} {
-		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-			h, tr := attached(t, sloghandler.Options{Encoding: e, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == slog.LevelKey {
-					a.Value = value
-				}
-				return a
-			}})
-			slog.New(h).Warn("m")
-			r := only(t, tr)
-			assert.Equal(t, "7", r.fields["level"])
-			assert.Empty(t, r.attributes)
-		})
+		h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.LevelKey {
+				a.Value = value
+			}
+			return a
+		}})
+		slog.New(h).Warn("m")
+		r := only(t, tr)
+		assert.Equal(t, "7", r.fields["level"])
+		assert.Empty(t, r.attributes)
 	}
 }
 

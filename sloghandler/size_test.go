@@ -24,11 +24,8 @@ func TestSizes(t *testing.T) {
 		{AddSource: true},
 		{MaxPayload: 300},
 		{Declarations: []sloghandler.AnyDeclaration{httpRequest}},
-		{Encoding: sloghandler.EventHeader},
-		{Encoding: sloghandler.EventHeader, MaxPayload: 300},
-		{Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 	} {
-		t.Run(fmt.Sprintf("%d %d %v %d", o.Encoding, o.MaxPayload, o.AddSource, len(o.Declarations)), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %v %d", o.MaxPayload, o.AddSource, len(o.Declarations)), func(t *testing.T) {
 			h, tr := attached(t, o)
 			limit := o.MaxPayload
 			if limit == 0 {
@@ -41,7 +38,7 @@ func TestSizes(t *testing.T) {
 					slog.New(h).With("with", long).Info(message, "method", long, "route", long, slog.Group("g", "text", long), "n", n)
 					raw := tr.Records()
 					records += len(raw)
-					require.Len(t, raw, copies[message == "http request" && len(o.Declarations) > 0 && o.Encoding == sloghandler.Typed], "%d", n)
+					require.Len(t, raw, copies[message == "http request" && len(o.Declarations) > 0], "%d", n)
 					for _, raw := range raw {
 						assert.LessOrEqual(t, len(raw.Payload), limit)
 						r := decoded(t, raw)
@@ -50,7 +47,7 @@ func TestSizes(t *testing.T) {
 						text := fmt.Sprint(r.fields, r.json)
 						whole := !strings.Contains(text, "...") && strings.Contains(text, `"n":`+strconv.Itoa(n)) &&
 							strings.Count(text, long) >= 4+strings.Count(message, "m"+long)
-						require.Equal(t, whole, truncatedCount(r) == "0", "%d bytes: %.2000s", n*n, text)
+						require.Equal(t, whole, r.fields["truncated"] == "0", "%d bytes: %.2000s", n*n, text)
 						for name, value := range r.fields {
 							assert.True(t, utf8.ValidString(value), name)
 						}
@@ -69,12 +66,4 @@ func TestSizes(t *testing.T) {
 			assert.Less(t, truncated, written)
 		})
 	}
-}
-
-// truncatedCount returns how many values were cut or dropped.
-func truncatedCount(r decodedRecord) string {
-	if n, ok := r.fields["truncated"]; ok {
-		return n
-	}
-	return orZero(r.fields["_truncated"])
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// writeTyped writes a record with the encoding [Typed].
-func (rec *record) writeTyped(o *output) (written bool, err error) {
+// write writes a record to an event, and returns whether the kernel took it.
+func (rec *record) write(o *output) (written bool, err error) {
 	buf := bufpool.Get()
 	var b payload.Builder
 	b.Begin(o.schema, *buf, rec.h.limit)

@@ -17,7 +17,6 @@ var labels = map[string]string{
 	"sloghandler":                   "**`sloghandler`**",
 	"sloghandler-declared":          "**`sloghandler`, declared record**",
 	"sloghandler-direct":            "**`sloghandler`, declared record logged directly**",
-	"sloghandler-eventheader":       "**`sloghandler`, EventHeader**",
 	"structevent":                   "**`structevent`**",
 	"otelslog-ueventslog":           "**otelslog, `ueventslog.LoggerProvider`**",
 	"otelslog-ueventslog-processor": "**otelslog, the SDK with `ueventslog.Processor`**",
@@ -39,16 +38,14 @@ var labels = map[string]string{
 
 // omitted are measured contenders that are not on the page, of all groups or of one: they cost what another one does, or are not for production.
 var omitted = map[string]bool{
-	"slog-text":                       true,
-	"otelslog-stdoutlog":              true,
-	"noop-processor":                  true,
-	"stdouttrace":                     true,
-	"stdoutmetric":                    true,
-	"Off/sloghandler-declared":        true,
-	"Off/sloghandler-eventheader":     true,
-	"Request/sloghandler-eventheader": true,
-	"SpanOn/ueventstrace-sampler":     true,
-	"Uprobe/nop":                      true,
+	"slog-text":                   true,
+	"otelslog-stdoutlog":          true,
+	"noop-processor":              true,
+	"stdouttrace":                 true,
+	"stdoutmetric":                true,
+	"Off/sloghandler-declared":    true,
+	"SpanOn/ueventstrace-sampler": true,
+	"Uprobe/nop":                  true,
 }
 
 // shown reports whether a contender of a group is on the page.

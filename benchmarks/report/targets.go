@@ -61,10 +61,6 @@ var targets = []target{
 	},
 	{what: "`sloghandler`, enabled, declared record logged directly", figure: "On/sloghandler-direct/five", most: 3900},
 	{
-		what: "`sloghandler`, enabled, EventHeader", figure: "sloghandler:Kernel/eventheader/ftrace", most: 7900,
-		why: "every record carries the names of its attributes, which are checked and copied",
-	},
-	{
 		what: "the logger of a request, enabled: `slog.JSONHandler` to io.Discard", figure: "Request/sloghandler/on",
 		factor: 1, of: "Request/slog-json/on",
 	},
