@@ -167,7 +167,7 @@ func TestForeignHeaders(t *testing.T) {
 	ev := decodeHeader(t, foreignHeaders[2].tracepoint, unhex(t, foreignHeaders[2].payload))
 	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
 	assert.Equal(t, uint64(0xFF), ev.Header.Tracepoint.Keyword)
-	assert.Equal(t, eventheader.OpcodeActivityStart, ev.Header.Opcode)
+	assert.Equal(t, eventheader.Opcode(1), ev.Header.Opcode)
 	assert.Equal(t, byte(0x10), ev.Header.Activity[0])
 	assert.Equal(t, byte(0x20), ev.Header.Related[0])
 }

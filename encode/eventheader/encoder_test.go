@@ -206,7 +206,6 @@ func TestEncoderArrays(t *testing.T) {
 
 type (
 	celsius int16
-	port    uint32
 	ratio   float32
 )
 

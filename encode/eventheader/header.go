@@ -23,23 +23,8 @@ const (
 // valid reports whether every decoder accepts the level.
 func (l Level) valid() bool { return l >= LevelCritical && l <= LevelVerbose }
 
-// Opcode says which moment of an activity an event marks.
+// Opcode says which moment of an activity an event marks, by the numbers of eventheader.h, such as 1 for its start. 0 is none.
 type Opcode uint8
-
-// The opcodes.
-const (
-	OpcodeInfo            Opcode = 0
-	OpcodeActivityStart   Opcode = 1
-	OpcodeActivityStop    Opcode = 2
-	OpcodeCollectionStart Opcode = 3
-	OpcodeCollectionStop  Opcode = 4
-	OpcodeExtension       Opcode = 5
-	OpcodeReply           Opcode = 6
-	OpcodeResume          Opcode = 7
-	OpcodeSuspend         Opcode = 8
-	OpcodeSend            Opcode = 9
-	OpcodeReceive         Opcode = 0xf0
-)
 
 // Arch is the byte order and the pointer width of the program that wrote an event.
 type Arch uint8

@@ -288,7 +288,7 @@ func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 	for level := eventheader.LevelCritical; level <= eventheader.LevelVerbose; level++ {
 		header("Prov_L"+string('0'+byte(level))+"K1", eventheader.Header{Name: "Level", Level: level}, nil, func(*eventheader.Encoder) {})
 	}
-	values := eventheader.Header{Name: "Values;attribute=x", Level: eventheader.LevelInfo, ID: 7, Version: 1, Tag: 0xf00, Opcode: eventheader.OpcodeActivityStart}
+	values := eventheader.Header{Name: "Values;attribute=x", Level: eventheader.LevelInfo, ID: 7, Version: 1, Tag: 0xf00, Opcode: eventheader.Opcode(1)}
 	header("Prov_L4Kff", values, []eventheader.UUID{{1}, {2}}, func(e *eventheader.Encoder) {
 		e.Uint64("large", math.MaxUint64)
 		e.Bool("ok", true)
