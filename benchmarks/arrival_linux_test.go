@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/uevents/tracefs"
@@ -43,19 +42,12 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// decoded returns a record as text, whatever it is encoded in.
+// decoded returns a record as text.
 func decoded(t *testing.T, event *tracefs.Event, payload []byte) string {
 	f, err := event.Format()
 	require.NoError(t, err)
 	d, err := f.Declaration()
 	require.NoError(t, err)
-	if eventheader.IsDeclaration(d) {
-		ev, err := eventheader.Decode(event.Name(), payload)
-		require.NoError(t, err)
-		text, err := ev.AppendFieldsJSON(nil)
-		require.NoError(t, err)
-		return string(text)
-	}
 	decoder, err := typed.NewDecoder(d, nil)
 	require.NoError(t, err)
 	r, err := decoder.Decode(payload)

@@ -77,9 +77,6 @@ var owns = []own{
 			}
 		}, name + "_request"
 	}},
-	{"sloghandler-eventheader", false, scenarios, func(tb testing.TB, name string, s scenario) (func(), string) {
-		return slogCall(newHandler(tb, name, &sloghandler.Options{Encoding: sloghandler.EventHeader}), s), name + "_L4K2"
-	}},
 	{"structevent", true, []scenario{five, ten}, func(tb testing.TB, name string, s scenario) (func(), string) {
 		p, err := uevents.Open(nil)
 		allow(tb, err)

@@ -24,8 +24,7 @@ var usual = []struct {
 	name, event string
 	write       func(t testing.TB, p *uevents.Provider, attach func())
 }{
-	{"slog", "myapp_info", slogUsual(sloghandler.Typed)},
-	{"slog EventHeader", "myapp_L4K2", slogUsual(sloghandler.EventHeader)},
+	{"slog", "myapp_info", slogUsual},
 	{"log", "myapp_log_info", logUsual(nil)},
 	{"log Common Schema", "myapp_L4K1", logUsual(ueventslog.WithCommonSchema4())},
 	{"span", "myapp_span", spanUsual(nil)},
@@ -41,18 +40,16 @@ func (r *rig) writeUsual(i int) ueventstest.Record {
 	return records[0]
 }
 
-func slogUsual(encoding sloghandler.Encoding) func(t testing.TB, p *uevents.Provider, attach func()) {
-	return func(t testing.TB, p *uevents.Provider, attach func()) {
-		h, err := sloghandler.New("myapp", &sloghandler.Options{
-			Provider: p, Encoding: encoding,
-			TraceContext: func(context.Context) ([16]byte, [8]byte) { return [16]byte{1, 2, 3}, [8]byte{4, 5} },
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, h.Close()) })
-		attach()
-		slog.New(h).Info(usualMessage, slog.Any("http.request.method", "GET"), slog.Any("http.route", "/users/{id}"),
-			slog.Int("http.response.status_code", 200), slog.Float64("latency", 0.0015), slog.Bool("cached", true))
-	}
+func slogUsual(t testing.TB, p *uevents.Provider, attach func()) {
+	h, err := sloghandler.New("myapp", &sloghandler.Options{
+		Provider:     p,
+		TraceContext: func(context.Context) ([16]byte, [8]byte) { return [16]byte{1, 2, 3}, [8]byte{4, 5} },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	attach()
+	slog.New(h).Info(usualMessage, slog.Any("http.request.method", "GET"), slog.Any("http.route", "/users/{id}"),
+		slog.Int("http.response.status_code", 200), slog.Float64("latency", 0.0015), slog.Bool("cached", true))
 }
 
 const usualMessage = "GET /users/{id}"

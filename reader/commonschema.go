@@ -10,6 +10,12 @@ import (
 // Keywords of this module's events in the Common Schema.
 const keywordSpans = 4
 
+// overflowField is the struct that holds the fields beyond the encoder's limit for a struct.
+const overflowField = "_overflow"
+
+// truncatedField has the number of values that were cut or dropped.
+const truncatedField = "_truncated"
+
 // isOwnSchema reports whether an event whose first field is __csver__ may be an event of this module. The exporter for
 // Rust has the same first field; its spans have another keyword. For its log records see headerParser.fields.
 func isOwnSchema(t eventheader.Type, h *eventheader.Event) bool {
@@ -59,4 +65,23 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 		ev.Timestamp = end
 	}
 	return true
+}
+
+func (v Value) isInteger() bool { return v.typ == TypeInt64 || v.typ == TypeUint64 }
+
+// appendFlat appends the fields of a struct and those in its overflow.
+func appendFlat(dst, fields []Field) []Field {
+	for _, f := range fields {
+		if f.Name == overflowField && f.Value.typ == TypeMap {
+			dst = appendFlat(dst, f.Value.list)
+		} else {
+			dst = append(dst, f)
+		}
+	}
+	return dst
+}
+
+// isID parses the value into an id, and returns false if it is not one.
+func (v Value) isID(id []byte) bool {
+	return v.typ == TypeString && setID(id, bytesOf(v.str))
 }

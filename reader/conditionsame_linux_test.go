@@ -115,7 +115,7 @@ func keyOf(ev *reader.Event) string {
 type conditionWorld struct {
 	t       *testing.T
 	logger  *slog.Logger
-	header  *slog.Logger
+	header  log.Logger
 	tracer  trace.Tracer
 	otel    log.Logger
 	foreign *uevents.Event
@@ -156,10 +156,10 @@ func newConditionWorld(t *testing.T, transport uevents.Transport) *conditionWorl
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lp.Shutdown(context.Background())) })
 	w.otel = lp.Logger("cond")
-	header, err := sloghandler.New("cond", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader})
+	schema, err := ueventslog.NewLoggerProvider("cond", ueventslog.WithEventProvider(p), ueventslog.WithCommonSchema4())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, header.Close()) })
-	w.header = slog.New(header)
+	t.Cleanup(func() { require.NoError(t, schema.Shutdown(context.Background())) })
+	w.header = schema.Logger("cond")
 	w.foreign, err = p.Register(tracepoint.MustParse("cond_foreign u32 seq; s8 delta; __rel_loc char[] route; u64 status; u64 trace_id; u8 level; __rel_loc char[] message"), nil)
 	require.NoError(t, err)
 	return w
@@ -190,7 +190,12 @@ func (w *conditionWorld) write(g conditionGenerator) {
 		w.logger.LogAttrs(ctx, slog.LevelInfo, "", next(), slog.String("message", text), slog.String("trace_id", "4bf9"), slog.String("span_id", "12"), slog.Int("truncated", status))
 		w.logger.LogAttrs(ctx, oneOf(g, condLevels), "request", next(), slog.String("http.route", text), slog.Int("status", status),
 			slog.Duration("latency", time.Duration(status)*time.Millisecond), slog.Bool("cached", status > 200), slog.Int("delta", status-200), slog.String("extra", text))
-		w.header.LogAttrs(ctx, oneOf(g, condLevels), text, next(), slog.Int("status", status))
+		var header log.Record
+		header.SetSeverity(log.Severity(g.IntN(25)))
+		header.SetBody(attribute.StringValue(text))
+		w.seq++
+		header.AddAttributes(attribute.Int("seq", int(w.seq)), attribute.Int("status", status))
+		w.header.Emit(ctx, header)
 		var rec log.Record
 		rec.SetSeverity(log.Severity(g.IntN(25)))
 		rec.SetBody(attribute.StringValue(text))

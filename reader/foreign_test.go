@@ -167,7 +167,7 @@ func TestForeignHeaders(t *testing.T) {
 	ev := decodeHeader(t, foreignHeaders[2].tracepoint, unhex(t, foreignHeaders[2].payload))
 	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
 	assert.Equal(t, uint64(0xFF), ev.Header.Tracepoint.Keyword)
-	assert.Equal(t, eventheader.OpcodeActivityStart, ev.Header.Opcode)
+	assert.Equal(t, eventheader.Opcode(1), ev.Header.Opcode)
 	assert.Equal(t, byte(0x10), ev.Header.Activity[0])
 	assert.Equal(t, byte(0x20), ev.Header.Related[0])
 }
@@ -275,50 +275,6 @@ func TestOTLPMetrics(t *testing.T) {
 	assert.Nil(t, ev.Point)
 	assert.Equal(t, `{"protocol":`+map[bool]string{true: "1", false: "16777216"}[binary.NativeEndian.Uint16([]byte{1, 0}) == 1]+`,"version":"v0.19.00","buffer":"CgD/"}`,
 		string(reader.AppendJSON(nil, ev.Fields)))
-}
-
-// TestHeadersLikeSlog: an event is a record of package sloghandler only if its level has the position that the package
-// writes.
-func TestHeadersLikeSlog(t *testing.T) {
-	type add func(e *eventheader.Encoder)
-	at := func(e *eventheader.Encoder) { e.Uint64("time_unix_nano", 1) }
-	level := func(e *eventheader.Encoder) { e.Value("level", eventheader.TypeInt32, 4) }
-	wide := func(e *eventheader.Encoder) { e.Int64("level", 4) }
-	other := func(e *eventheader.Encoder) { e.Int64("other", 4) }
-	message := func(e *eventheader.Encoder) { e.String("message", "a\nb") }
-	for _, tt := range []struct {
-		name, tracepoint string
-		fields           []add
-		want             reader.Kind
-	}{
-		{"time, level", "app_L3K7", []add{at, level, message}, reader.KindLog},
-		{"level with the keyword", "app_L3K2", []add{level, message}, reader.KindLog},
-		{"level without the keyword", "app_L3K1", []add{level, message}, reader.KindOther},
-		{"level behind another field", "app_L3K2", []add{other, level, message}, reader.KindOther},
-		{"level behind the time and another field", "app_L3K2", []add{at, other, level, message}, reader.KindOther},
-		{"level of another type", "app_L3K2", []add{at, wide, message}, reader.KindOther},
-		{"no level", "app_L3K2", []add{at, message}, reader.KindOther},
-	} {
-		var e eventheader.Encoder
-		e.Begin(nil, &eventheader.Header{Name: "slog", Level: eventheader.LevelWarning}, 0)
-		for _, add := range tt.fields {
-			add(&e)
-		}
-		payload, err := e.End()
-		require.NoError(t, err)
-		ev := decodeHeader(t, tt.tracepoint, payload)
-		assert.Equal(t, tt.want, ev.Kind, tt.name)
-		if tt.want == reader.KindLog {
-			assert.Equal(t, "a\nb", ev.Message, tt.name)
-			assert.Equal(t, reader.SeverityWarn, ev.Severity, tt.name)
-			assert.Empty(t, ev.EventName, tt.name)
-			continue
-		}
-		text, _ := ev.Lookup("message")
-		assert.Equal(t, `a\nb`, text.Text(), "%s: as it is in the record", tt.name)
-		assert.Len(t, ev.Fields, len(tt.fields), tt.name)
-		assert.Equal(t, "slog", ev.EventName, tt.name)
-	}
 }
 
 // TestNamesAreBounded: the elements of an array of structs share their names in a record, but not in an event. A record

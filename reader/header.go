@@ -34,11 +34,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event, mode DecodeMode) error {
 	ev.Header = h
 	ev.EventName, _, _ = strings.Cut(h.Name, ";") // attributes of the event may follow
 	ev.Severity = severityOfHeader(h.Level)
-	switch {
-	case p.dialect == slogDialect:
-		ev.setSlogHeader(s.top)
-	case p.dialect == commonSchema && ev.setCommonSchema(s.top):
-	default:
+	if !p.schema || !ev.setCommonSchema(s.top) {
 		ev.Fields = append(ev.Fields, s.top...)
 		s.numberRepeated(ev.Fields)
 		return nil
@@ -51,15 +47,6 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event, mode DecodeMode) error {
 // record, and each has its own in what is made of the event.
 const maxNames = 1 << 20
 
-// dialect tells how to interpret the fields of an event.
-type dialect uint8
-
-const (
-	foreign      dialect = iota
-	slogDialect          // package sloghandler
-	commonSchema         // Microsoft's Common Schema 4.0, of this module's exporters and others
-)
-
 // headerParser reads the fields of an event.
 type headerParser struct {
 	*scratch
@@ -67,10 +54,10 @@ type headerParser struct {
 	plain bool // DecodePlain
 	// escaped is set while texts have the escapes of package text, which this module writes.
 	escaped bool
-	dialect dialect
-	depth   int // number of open structs and arrays
-	outer   int // how many of these are an outermost struct and its continuations
-	names   int // bytes of the names of members of structs so far
+	schema  bool // Microsoft's Common Schema 4.0, of this module's exporters and others
+	depth   int  // number of open structs and arrays
+	outer   int  // how many of these are an outermost struct and its continuations
+	names   int  // bytes of the names of members of structs so far
 }
 
 // fields reads all fields into the scratch's top.
@@ -81,13 +68,11 @@ func (p *headerParser) fields(h *eventheader.Event) {
 		switch {
 		case p.plain:
 		case i == 0 && name == "__csver__":
-			p.dialect = commonSchema
+			p.schema = true
 			p.escaped = isOwnSchema(p.c.Type(), h)
-		case name == "level" && p.c.Type() == eventheader.TypeInt32 && isSlogLevel(i, p.top, h):
-			p.dialect, p.escaped = slogDialect, true
 		case name == "PartB":
 			partB = true
-		case name == "PartC" && !partB && p.dialect == commonSchema:
+		case name == "PartC" && !partB && p.schema:
 			p.escaped = false // only the exporter for Rust writes this order
 		}
 		p.top = append(p.top, Field{name, p.value()})
@@ -96,12 +81,6 @@ func (p *headerParser) fields(h *eventheader.Event) {
 
 // next moves the cursor to the next item. It returns false behind the last one, after an error, and beyond maxNames.
 func (p *headerParser) next() bool { return p.names <= maxNames && p.c.Next() }
-
-// isSlogLevel reports whether the field at position i is the level of package sloghandler: it follows the time, or is
-// the first field of an event with that package's keyword.
-func isSlogLevel(i int, before []Field, h *eventheader.Event) bool {
-	return i == 0 && h.Tracepoint.Keyword == keywordSlog || i == 1 && before[0].Name == "time_unix_nano"
-}
 
 // value reads the value, struct or array at the cursor, up to its end. The depth of the cursor's stack bounds the
 // recursion.
@@ -124,7 +103,7 @@ func (p *headerParser) value() Value {
 		}
 		if repeats {
 			p.outer--
-		} else if p.dialect != foreign {
+		} else if p.schema {
 			p.stack = p.unique(p.stack, base)
 		}
 		v = MapValue(p.end(base))

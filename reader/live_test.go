@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -343,8 +344,12 @@ func TestReaderRings(t *testing.T) {
 		m := newMachine(t)
 		p := m.program()
 		m.logger(p, "myapp")
-		_, err := sloghandler.New("other", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader})
-		require.NoError(t, err)
+		for level := eventheader.LevelError; level <= eventheader.LevelVerbose; level++ {
+			d, err := eventheader.Name{Provider: "other", Level: level, Keyword: 2}.Declaration()
+			require.NoError(t, err)
+			_, err = p.Register(d, nil)
+			require.NoError(t, err)
+		}
 		m.stats.Descriptors = c.descriptors
 		m.mustOpen(c.o)
 		for _, s := range m.sources {

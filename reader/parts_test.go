@@ -133,23 +133,6 @@ func TestDurationNeedsBothTimes(t *testing.T) {
 	}
 }
 
-// TestSlogFieldsByName: only the fields of package sloghandler have a meaning of their own.
-func TestSlogFieldsByName(t *testing.T) {
-	text, sub := StringValue("text"), MapValue([]Field{{"a", Int64Value(1)}})
-	var ev Event
-	ev.setSlogHeader([]Field{
-		{"other", text},
-		{"group", sub},
-		{"attributes", text},
-		{"message", sub},
-		{"time_unix_nano", Uint64Value(math.MaxUint64)},
-		{truncatedField, Uint64Value(math.MaxUint64)},
-	})
-	assert.Equal(t, []Field{{"other", text}, {"group", sub}, {"attributes", text}, {"message", sub}}, ev.Fields)
-	assert.Empty(t, ev.Message)
-	assert.Equal(t, math.MaxInt32, ev.Truncated)
-}
-
 // TestSeveralFormatsOfOtherNames: the number that the kernel adds to a name makes no pattern match another name.
 func TestSeveralFormatsOfOtherNames(t *testing.T) {
 	p, err := parsePattern("myapp")

@@ -125,13 +125,11 @@ func TestBadArguments(t *testing.T) {
 	for want, a := range map[string]arguments{
 		"the name is empty: give the program's name":                            {name: ""},
 		`the name may have ASCII letters, digits and underscores: use "my_app"`: {name: "my-app"},
-		"unknown encoding 9: use Typed or EventHeader":                          {name: "app", o: sloghandler.Options{Encoding: 9}, works: true},
 		"the name has 300 bytes: at most 64 are possible":                       {name: strings.Repeat("a", 300)},
 		"unknown Naming 200":                 {name: "app", o: sloghandler.Options{Naming: 200}, works: true},
 		"Level is a nil *slog.LevelVar":      {name: "app", o: sloghandler.Options{Level: (*slog.LevelVar)(nil)}, works: true},
 		"MaxPayload of -1 bytes is negative": {name: "app", o: sloghandler.Options{MaxPayload: -1}, works: true},
 		"a limit of 20 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 20}},
-		"a limit of 80 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 80, Encoding: sloghandler.EventHeader}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			k := ueventstest.New(t, nil)

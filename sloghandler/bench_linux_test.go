@@ -47,7 +47,6 @@ func BenchmarkKernel(b *testing.B) {
 
 	h, name := kernel(nil)
 	d, dname := kernel(declared)
-	e, ename := kernel(&sloghandler.Options{Encoding: sloghandler.EventHeader})
 	run("off", slog.New(h))
 	run("declared/off", slog.New(d))
 	for _, c := range []struct {
@@ -58,7 +57,6 @@ func BenchmarkKernel(b *testing.B) {
 		{"ftrace", h, name + "_info"},
 		{"with/ftrace", h.WithAttrs([]slog.Attr{slog.String("service", "shop"), slog.Int("shard", 7)}), name + "_info"},
 		{"declared/ftrace", d, dname + "_http_request"},
-		{"eventheader/ftrace", e, ename + "_L4K2"},
 	} {
 		i := kerneltest.NewInstance(b, fs, 64)
 		i.Attach(c.event)

@@ -1,10 +1,15 @@
 package sloghandler
 
 import (
+	"encoding/json"
 	"log/slog"
+	"reflect"
 	"slices"
+	"strconv"
 
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/bufpool"
 )
 
 // bound is what a handler adds to records, in a form that is ready to be used. It is made
@@ -14,11 +19,9 @@ type bound struct {
 	prefix attrjson.Prefix // all of it as JSON
 	groups []string        // that are open, the outermost first
 
-	// The attributes themselves, from the first on that a declared record may have as a field, and what is before it. With the
-	// encoding EventHeader, all of them.
-	steps    *step // the last one
-	before   *bound
-	declared bool // a declared record needs the steps
+	// The attributes themselves, from the first on that a declared record may have as a field, and what is before it.
+	steps  *step // the last one; nil if there is no such attribute
+	before *bound
 }
 
 // step is what one handler adds: a group that it opens, or attributes. A list of them takes no more memory than the handlers.
@@ -63,17 +66,16 @@ func (h *Handler) bind(keep bool) *bound {
 // extend adds to b what h adds to its parent's records, which is before.
 func (h *Handler) extend(b, before *bound) {
 	// With UniqueKeys, it may be a duplicate of what such a record has as a field.
-	declared := h.declared != nil && (h.duplicates == attrjson.KeepLast || h.index.has(h.attrs, b.groups))
-	if b.steps == nil && (declared || h.encoding == EventHeader) {
+	if b.steps == nil && h.declared != nil && (h.duplicates == attrjson.KeepLast || h.index.has(h.attrs, b.groups)) {
 		b.before = before
 	}
-	if b.declared = b.declared || declared; b.before != nil {
+	if b.before != nil {
 		b.steps = &step{b.steps, h.group, h.attrs}
 	}
 	if h.group != "" {
 		b.prefix = b.prefix.WithGroup(h.group)
 		b.groups = append(slices.Clip(b.groups), h.group)
-	} else if h.encoding == Typed {
+	} else {
 		b.prefix = b.prefix.WithAttrs(h.attrs, h.limit)
 	}
 }
@@ -95,4 +97,69 @@ func (h *Handler) openGroups() []string {
 		groups = append(slices.Clip(groups), h.group)
 	}
 	return groups
+}
+
+// freeze returns a copy of attributes as they are now: resolved, replaced, and without references to what the program may change.
+func (h *Handler) freeze(attrs []slog.Attr) (frozen []slog.Attr, dropped int) {
+	s := settler{replace: h.replace, freeze: true}
+	if h.replace != nil {
+		s.groups = slices.Clip(h.openGroups())
+	}
+	return s.list(attrs), s.dropped // slog.MultiHandler hands the same slice to other handlers
+}
+
+// changes reports whether the program may change what is written of a value. That of a type such as slog.Level stays.
+func changes(v any) bool {
+	if v == nil {
+		return false
+	}
+	kind := reflect.TypeOf(v).Kind()
+	return kind > reflect.Complex128 && kind != reflect.String
+}
+
+// frozenValue returns a value that is written as v is now, and how many values in it were dropped since they are too
+// deep. It is of a plain kind if one is written the same, and else JSON.
+func frozenValue(v any) (frozen slog.Value, dropped int) {
+	if err, ok := v.(error); ok {
+		if _, ok := v.(json.Marshaler); !ok {
+			return slog.StringValue(attrjson.ErrorText(err)), 0
+		}
+	}
+	buf := bufpool.Get()
+	w := attrjson.Begin(*buf, attrjson.NoLimit)
+	w.Key("")
+	w.Any(v)
+	object, dropped := w.End(attrjson.KeepAll)
+	frozen = plainValue(object[len(`{"":`) : len(object)-len(`}`)])
+	*buf = object
+	bufpool.Put(buf)
+	return frozen, dropped
+}
+
+// plainValue returns JSON as a value of a plain kind, if that is written the same.
+func plainValue(raw []byte) slog.Value {
+	switch raw[0] {
+	case '{', '[':
+	case 'n':
+		return slog.AnyValue(nil)
+	case 't', 'f':
+		return slog.BoolValue(raw[0] == 't')
+	case '"':
+		var quoted string
+		if json.Unmarshal(raw, &quoted) == nil {
+			return slog.StringValue(text.UnescapeJSON(quoted))
+		}
+	default:
+		token := string(raw)
+		if i, err := strconv.ParseInt(token, 10, 64); err == nil && token != "-0" {
+			return slog.Int64Value(i)
+		}
+		if u, err := strconv.ParseUint(token, 10, 64); err == nil {
+			return slog.Uint64Value(u)
+		}
+		if f, err := strconv.ParseFloat(token, 64); err == nil && (string(attrjson.AppendFloat(nil, f)) == token || string(text.AppendFloat(nil, f, 64)) == token) {
+			return slog.Float64Value(f)
+		}
+	}
+	return slog.AnyValue(json.RawMessage(slices.Clone(raw)))
 }

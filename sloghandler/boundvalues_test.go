@@ -1,12 +1,10 @@
 package sloghandler_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -24,9 +21,9 @@ import (
 
 type numbers []int
 
-// TestBoundLikeInCall: an attribute has the same type and value in EventHeader whether it was bound or is one of the call.
+// TestBoundLikeInCall: an attribute has the same value whether it was bound or is one of the call.
 func TestBoundLikeInCall(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{})
 	for _, v := range []any{
 		1, int8(-1), uint64(1 << 63), 0.5, float32(0.1), 1.0, true, "text", "\xff\x1b", time.Second, time.Unix(1, 2), errors.New("e"), nil, slog.LevelWarn,
 		[]int{1, -2},
@@ -57,31 +54,15 @@ func TestBoundLikeInCall(t *testing.T) {
 		slog.New(h).With("v", v).Info("m")
 		records := tr.Records()
 		require.Len(t, records, 2)
-		assert.Equal(t, attributeNodes(t, records[0]), attributeNodes(t, records[1]), "%T", v)
+		assert.Equal(t, decoded(t, records[0]).json, decoded(t, records[1]).json, "%T", v)
 	}
-}
-
-// attributeNodes returns the fields of the struct of attributes.
-func attributeNodes(t *testing.T, raw ueventstest.Record) []eventheader.Node {
-	t.Helper()
-	ev, err := eventheader.Decode(raw.Declaration.Name, raw.Payload)
-	require.NoError(t, err)
-	tree, err := ev.Tree()
-	require.NoError(t, err)
-	for _, n := range tree {
-		if n.Name == "attributes" {
-			return n.Value.([]eventheader.Node)
-		}
-	}
-	t.Fatal("no attributes")
-	return nil
 }
 
 // TestMemoryOfManyBound: loggers that are derived from each other keep no memory by the square of their number.
 func TestMemoryOfManyBound(t *testing.T) {
 	testscale.HostOnly(t)
 	for name, o := range map[string]sloghandler.Options{
-		"typed": {}, "declared": {Declarations: []sloghandler.AnyDeclaration{httpRequest}}, "eventheader": {Encoding: sloghandler.EventHeader},
+		"typed": {}, "declared": {Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 	} {
 		h, tr := attached(t, o)
 		all := []slog.Handler{h.WithAttrs([]slog.Attr{slog.Int("status", 200)})}
@@ -126,8 +107,8 @@ func TestMemoryOfDerived(t *testing.T) {
 	assert.LessOrEqual(t, kept(h), most)
 }
 
-// TestTypesOfNamedValues: a value of a named type has the type of the plain kind below it in EventHeader, if its text is the same.
-func TestTypesOfNamedValues(t *testing.T) {
+// TestNamedValues: a value of a named type is written as the plain kind below it, in the call and bound.
+func TestNamedValues(t *testing.T) {
 	type (
 		namedInt   int8
 		namedUint  uint64
@@ -135,52 +116,47 @@ func TestTypesOfNamedValues(t *testing.T) {
 		namedBool  bool
 		namedText  string
 	)
-	signed, unsigned := eventheader.TypeInt64, eventheader.TypeUint64
-	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{})
 	for _, c := range []struct {
-		in, want any
-		typ      eventheader.Type
+		in   any
+		want string
 	}{
-		{namedInt(-3), int64(-3), signed},
-		{namedInt(3), int64(3), signed},
-		{namedUint(3), int64(3), signed},
-		{namedUint(1 << 63), uint64(1 << 63), unsigned},
-		{namedFloat(0.5), 0.5, eventheader.TypeFloat64},
-		{namedBool(true), true, eventheader.TypeBool},
-		{namedBool(false), false, eventheader.TypeBool},
-		{namedText("a\"b"), `a"b`, eventheader.TypeString},
-		{json.Number("-0"), math.Copysign(0, -1), eventheader.TypeFloat64},
-		{json.Number("0.10"), "0.10", eventheader.TypeJSON}, // it would become 0.1
-		{json.Number("1e999"), "1e999", eventheader.TypeJSON},
-		{json.RawMessage(`{"a":1}`), `{"a":1}`, eventheader.TypeJSON},
+		{namedInt(-3), `-3`},
+		{namedInt(3), `3`},
+		{namedUint(3), `3`},
+		{namedUint(1 << 63), `9223372036854775808`},
+		{namedFloat(0.5), `0.5`},
+		{namedBool(true), `true`},
+		{namedBool(false), `false`},
+		{namedText("a\"b"), `"a\"b"`},
+		{json.Number("-0"), `-0`},
+		{json.Number("0.10"), `0.10`}, // and not 0.1
+		{json.Number("1e999"), `1e999`},
+		{json.RawMessage(`{"a":1}`), `{"a":1}`},
 	} {
 		slog.New(h).Info("m", "v", c.in)
 		slog.New(h).With("v", c.in).Info("m")
 		for _, raw := range tr.Records() {
-			node := attributeNodes(t, raw)[0]
-			assert.Equal(t, c.want, node.Value, "%T(%v)", c.in, c.in)
-			assert.Equal(t, c.typ, node.Type, "%T(%v)", c.in, c.in)
+			assert.Equal(t, `{"v":`+c.want+`}`, field(t, decode(t, raw.Declaration, raw.Payload), "attributes"), "%T(%v)", c.in, c.in)
 		}
 	}
 }
 
 // TestBoundInGroups: what a bound group refers to is written as it was when it was bound, and the program's group stays as it is.
 func TestBoundInGroups(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e})
-		for name, want := range map[string]string{"g": `{"plain":1,"g":{"v":[1]}}`, "": `{"plain":1,"v":[1]}`} {
-			list := []int{1}
-			group := []slog.Attr{slog.Any("v", list)}
-			log := slog.New(h.WithAttrs([]slog.Attr{slog.Int("plain", 1), {Key: name, Value: slog.GroupValue(group...)}}))
-			list[0] = 2
-			log.Info("m")
-			assert.Equal(t, want, only(t, tr).json)
-			assert.Equal(t, &list[0], &group[0].Value.Any().([]int)[0], "the program's own value")
-			group[0] = slog.Int("v", 3)
-			log.Info("m")
-			assert.Equal(t, want, only(t, tr).json)
-		}
-	})
+	h, tr := attached(t, sloghandler.Options{})
+	for name, want := range map[string]string{"g": `{"plain":1,"g":{"v":[1]}}`, "": `{"plain":1,"v":[1]}`} {
+		list := []int{1}
+		group := []slog.Attr{slog.Any("v", list)}
+		log := slog.New(h.WithAttrs([]slog.Attr{slog.Int("plain", 1), {Key: name, Value: slog.GroupValue(group...)}}))
+		list[0] = 2
+		log.Info("m")
+		assert.Equal(t, want, only(t, tr).json)
+		assert.Equal(t, &list[0], &group[0].Value.Any().([]int)[0], "the program's own value")
+		group[0] = slog.Int("v", 3)
+		log.Info("m")
+		assert.Equal(t, want, only(t, tr).json)
+	}
 }
 
 // TestBoundDuplicates: with UniqueKeys, long bound values do not take room from the one that replaces them.
@@ -199,7 +175,7 @@ func TestBoundDuplicates(t *testing.T) {
 
 // TestManyGroups: groups are walked into up to a number that is enough for every program. The record counts those above it.
 func TestManyGroups(t *testing.T) {
-	for count, lost := range map[int]string{1000: "", 1001: "1", 1003: "3"} {
+	for count, lost := range map[int]string{1000: "0", 1001: "1", 1003: "3"} {
 		var groups []any
 		for i := range count {
 			group := slog.Group("", slog.Attr{}) // which takes no room
@@ -208,26 +184,20 @@ func TestManyGroups(t *testing.T) {
 			}
 			groups = append(groups, group)
 		}
-		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-			field, want := eventheader.TruncatedField, lost
-			if e == sloghandler.Typed {
-				field, want = "truncated", cmp.Or(lost, "0")
+		direct, tr := attached(t, sloghandler.Options{})
+		settled, settledTool := attached(t, sloghandler.Options{ReplaceAttr: unchanged})
+		for h, tool := range map[*sloghandler.Handler]*ueventstest.Tool{direct: tr, settled: settledTool} {
+			for _, log := range []func(){
+				func() { slog.New(h).Info("m", groups...) },
+				func() { slog.New(h).With(groups...).Info("m") },
+				func() { slog.New(h).With(append(groups[:count:count], "err", errors.New("e"))...).Info("m") }, // which freezes them
+			} {
+				log()
+				r := only(t, tool)
+				assert.InDelta(t, 999, r.attributes["k"], 0, "%d groups", count)
+				assert.Equal(t, lost, r.fields["truncated"], "%d groups", count)
 			}
-			direct, tr := attached(t, sloghandler.Options{Encoding: e})
-			settled, settledTool := attached(t, sloghandler.Options{Encoding: e, ReplaceAttr: unchanged})
-			for h, tool := range map[*sloghandler.Handler]*ueventstest.Tool{direct: tr, settled: settledTool} {
-				for _, log := range []func(){
-					func() { slog.New(h).Info("m", groups...) },
-					func() { slog.New(h).With(groups...).Info("m") },
-					func() { slog.New(h).With(append(groups[:count:count], "err", errors.New("e"))...).Info("m") }, // which freezes them
-				} {
-					log()
-					r := only(t, tool)
-					assert.InDelta(t, 999, r.attributes["k"], 0, "%d groups", count)
-					assert.Equal(t, want, r.fields[field], "%d groups", count)
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -255,14 +225,12 @@ func (e *changing) Error() string { return e.text }
 
 // TestBoundErrors: a bound error, alone or in a list, has the text that it had when it was bound.
 func TestBoundErrors(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e})
-		err := &changing{"before"}
-		log := slog.New(h).With("err", err, "list", []error{err, nil})
-		err.text = "after"
-		log.Info("m")
-		r := only(t, tr)
-		assert.Equal(t, "before", r.attributes["err"])
-		assert.Equal(t, "before", r.attributes["list"].([]any)[0])
-	})
+	h, tr := attached(t, sloghandler.Options{})
+	err := &changing{"before"}
+	log := slog.New(h).With("err", err, "list", []error{err, nil})
+	err.text = "after"
+	log.Info("m")
+	r := only(t, tr)
+	assert.Equal(t, "before", r.attributes["err"])
+	assert.Equal(t, "before", r.attributes["list"].([]any)[0])
 }

@@ -167,60 +167,41 @@ func TestCompleteAtOtherLevels(t *testing.T) {
 	})
 }
 
-// TestCompleteEventHeader: the format has events inside of the level's tracepoint, so there is one record.
-func TestCompleteEventHeader(t *testing.T) {
-	for form, log := range forms {
-		h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
-		log(h, slog.LevelInfo, sampleRequest)
-		records := tr.Records()
-		require.Len(t, records, 1, form)
-		r := decoded(t, records[0])
-		assert.Equal(t, "app_L4K2:http_request", r.event, form)
-		assert.Equal(t, "GET /users/{id} 404 1500", fmt.Sprint(r.fields["method"], " ", r.fields["route"], " ", r.fields["status"], " ", r.fields["latency_ns"]), form)
-		assert.Empty(t, withoutGroups(r.attributes), form)
-	}
-}
-
 // TestAttachAnyTime: tools attach and detach while records are logged. Each record that a tool gets is whole.
 func TestAttachAnyTime(t *testing.T) {
 	for path, o := range paths {
-		for _, encoding := range []sloghandler.Encoding{sloghandler.Typed, sloghandler.EventHeader} {
-			t.Run(fmt.Sprint(path, encoding), func(t *testing.T) {
-				k := ueventstest.New(t, nil)
-				p := k.Provider()
-				defer func() { require.NoError(t, p.Close()) }()
-				o.Provider, o.Declarations, o.Encoding = p, []sloghandler.AnyDeclaration{httpRequest}, encoding
-				h, err := sloghandler.New("app", &o)
+		t.Run(path, func(t *testing.T) {
+			k := ueventstest.New(t, nil)
+			p := k.Provider()
+			defer func() { require.NoError(t, p.Close()) }()
+			o.Provider, o.Declarations = p, []sloghandler.AnyDeclaration{httpRequest}
+			h, err := sloghandler.New("app", &o)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, h.Close()) }()
+			events := []string{"app_info", "app_http_request"}
+			var wg sync.WaitGroup
+			for _, log := range forms {
+				wg.Go(func() {
+					for range 100 {
+						log(h, slog.LevelInfo, sampleRequest)
+					}
+				})
+			}
+			var records []ueventstest.Record
+			for n := range 100 {
+				tr, err := k.Attach(ueventstest.Ftrace, events[n%len(events)])
 				require.NoError(t, err)
-				defer func() { require.NoError(t, h.Close()) }()
-				events := []string{"app_info", "app_http_request"}
-				if encoding == sloghandler.EventHeader {
-					events = []string{"app_L4K2"}
-				}
-				var wg sync.WaitGroup
-				for _, log := range forms {
-					wg.Go(func() {
-						for range 100 {
-							log(h, slog.LevelInfo, sampleRequest)
-						}
-					})
-				}
-				var records []ueventstest.Record
-				for n := range 100 {
-					tr, err := k.Attach(ueventstest.Ftrace, events[n%len(events)])
-					require.NoError(t, err)
-					tr.Detach()
-					records = append(records, tr.Records()...)
-				}
-				wg.Wait()
-				for _, raw := range records {
-					assert.Contains(t, fmt.Sprint(decoded(t, raw)), "/users/{id}")
-				}
-				for event, s := range h.Stats() {
-					assert.Zero(t, s.Refused, event)
-				}
-			})
-		}
+				tr.Detach()
+				records = append(records, tr.Records()...)
+			}
+			wg.Wait()
+			for _, raw := range records {
+				assert.Contains(t, fmt.Sprint(decoded(t, raw)), "/users/{id}")
+			}
+			for event, s := range h.Stats() {
+				assert.Zero(t, s.Refused, event)
+			}
+		})
 	}
 }
 

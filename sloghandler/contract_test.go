@@ -2,7 +2,6 @@ package sloghandler_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,22 +25,20 @@ import (
 )
 
 func TestSlogtest(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		var tr *ueventstest.Tool
-		slogtest.Run(t, func(t *testing.T) slog.Handler {
-			h, tracer := attached(t, sloghandler.Options{Encoding: e})
-			tr = tracer
-			return h
-		}, func(t *testing.T) map[string]any {
-			r := only(t, tr)
-			m := r.attributes
-			if ns := r.fields["time_unix_nano"]; ns != "" && ns != "0" {
-				m[slog.TimeKey] = ns
-			}
-			m[slog.LevelKey] = r.fields["level"]
-			m[slog.MessageKey] = r.fields["message"]
-			return m
-		})
+	var tr *ueventstest.Tool
+	slogtest.Run(t, func(t *testing.T) slog.Handler {
+		h, tracer := attached(t, sloghandler.Options{})
+		tr = tracer
+		return h
+	}, func(t *testing.T) map[string]any {
+		r := only(t, tr)
+		m := r.attributes
+		if ns := r.fields["time_unix_nano"]; ns != "" && ns != "0" {
+			m[slog.TimeKey] = ns
+		}
+		m[slog.LevelKey] = r.fields["level"]
+		m[slog.MessageKey] = r.fields["message"]
+		return m
 	})
 }
 
@@ -110,17 +107,14 @@ func TestDuplicates(t *testing.T) {
 	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
 	log(h)
 	assert.Equal(t, `{"a":0,"g":{"x":2},"k":{"last":true}}`, field(t, one(t, tr), "attributes"))
-	h, tr = attached(t, sloghandler.Options{UniqueKeys: true, Encoding: sloghandler.EventHeader})
-	log(h)
-	assert.Equal(t, `{"a":0,"g":{"x":2},"k":{"last":true}}`, only(t, tr).json)
-	h, tr = attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader})
+	h, tr = attached(t, sloghandler.Options{})
 	log(h)
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
 }
 
 // TestDuplicatesInOtherGroups: attributes of one name in several groups are no duplicates.
 func TestDuplicatesInOtherGroups(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{UniqueKeys: true, Encoding: sloghandler.EventHeader})
+	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
 	slog.New(h).Info("m", "a", 1, slog.Group("g", "x", 1, slog.Group("h", "x", 2)), "x", 3)
 	assert.Equal(t, `{"a":1,"g":{"x":1,"h":{"x":2}},"x":3}`, only(t, tr).json)
 }
@@ -129,9 +123,8 @@ func TestDuplicatesInOtherGroups(t *testing.T) {
 func TestLongDuplicates(t *testing.T) {
 	text := strings.Repeat("0123456789", 300)
 	for name, path := range map[string]sloghandler.Options{
-		"direct":      {},
-		"walked":      {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
-		"eventheader": {Encoding: sloghandler.EventHeader},
+		"direct": {},
+		"walked": {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path.UniqueKeys = true
@@ -145,7 +138,7 @@ func TestLongDuplicates(t *testing.T) {
 			} {
 				l()
 				r := only(t, tr)
-				assert.Equal(t, "0", cmp.Or(r.fields["truncated"], r.fields["_truncated"], "0"), logged)
+				assert.Equal(t, "0", r.fields["truncated"], logged)
 				assert.Contains(t, slices.Collect(maps.Values(r.attributes)), any(text), logged)
 			}
 		})
@@ -191,7 +184,6 @@ func TestHostileValues(t *testing.T) {
 	}
 	for _, o := range []sloghandler.Options{
 		{},
-		{Encoding: sloghandler.EventHeader},
 		{UniqueKeys: true},
 		{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
 	} {
@@ -222,37 +214,33 @@ func endsNever(v any) bool {
 
 // TestFrozen: what With was given counts as it was then.
 func TestFrozen(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e})
-		list, m := []string{"a"}, map[string]int{"n": 1}
-		attrs := []slog.Attr{slog.Any("list", list), slog.Any("map", m), slog.String("s", "x")}
-		derived := h.WithAttrs(attrs)
-		list[0], m["n"], attrs[2] = "changed", 2, slog.String("s", "changed")
-		slog.New(derived).Info("m")
-		r := only(t, tr)
-		assert.NotContains(t, r.json, "changed")
-		assert.NotContains(t, r.json, "2")
-	})
+	h, tr := attached(t, sloghandler.Options{})
+	list, m := []string{"a"}, map[string]int{"n": 1}
+	attrs := []slog.Attr{slog.Any("list", list), slog.Any("map", m), slog.String("s", "x")}
+	derived := h.WithAttrs(attrs)
+	list[0], m["n"], attrs[2] = "changed", 2, slog.String("s", "changed")
+	slog.New(derived).Info("m")
+	r := only(t, tr)
+	assert.NotContains(t, r.json, "changed")
+	assert.NotContains(t, r.json, "2")
 }
 
 // TestSiblings derives handlers from one parent in parallel: none may see another's attributes.
 func TestSiblings(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e})
-		parent := slog.New(h).With("p", 0).WithGroup("g")
-		var wg sync.WaitGroup
-		for i := range 50 {
-			wg.Go(func() { parent.With("n", i).Info(fmt.Sprint(i), "m", i) })
-		}
-		wg.Wait()
-		records := tr.Records()
-		require.Len(t, records, 50)
-		for _, raw := range records {
-			r := decoded(t, raw)
-			n := r.fields["message"]
-			assert.JSONEq(t, `{"p":0,"g":{"n":`+n+`,"m":`+n+`}}`, r.json)
-		}
-	})
+	h, tr := attached(t, sloghandler.Options{})
+	parent := slog.New(h).With("p", 0).WithGroup("g")
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { parent.With("n", i).Info(fmt.Sprint(i), "m", i) })
+	}
+	wg.Wait()
+	records := tr.Records()
+	require.Len(t, records, 50)
+	for _, raw := range records {
+		r := decoded(t, raw)
+		n := r.fields["message"]
+		assert.JSONEq(t, `{"p":0,"g":{"n":`+n+`,"m":`+n+`}}`, r.json)
+	}
 }
 
 // wholeFloats are floats that JSONHandler writes without a fraction.

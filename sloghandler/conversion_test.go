@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -151,16 +150,14 @@ func TestConversionPanics(t *testing.T) {
 		K string `uevent:"k"`
 		N int    `uevent:"n"`
 	}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
-		for _, v := range []any{panicsAsError{}, panicsAsText{}, panicsAsString{}, (*panicsAsString)(nil)} {
-			slog.New(h).Info("m", "k", v, "n", 5)
-			r := only(t, tr)
-			assert.Contains(t, r.attributes, "k", "%T", v)
-			assert.Empty(t, r.fields["k"], "%T", v)
-			assert.Equal(t, "5", r.fields["n"], "%T", v)
-		}
-	})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	for _, v := range []any{panicsAsError{}, panicsAsText{}, panicsAsString{}, (*panicsAsString)(nil)} {
+		slog.New(h).Info("m", "k", v, "n", 5)
+		r := only(t, tr)
+		assert.Contains(t, r.attributes, "k", "%T", v)
+		assert.Empty(t, r.fields["k"], "%T", v)
+		assert.Equal(t, "5", r.fields["n"], "%T", v)
+	}
 }
 
 // TestConversionOfArrays: only a struct has the value of an array or an id. An attribute of that name has no field.
@@ -177,38 +174,4 @@ func TestConversionOfArrays(t *testing.T) {
 	assert.Empty(t, r.fields["id"])
 	assert.Equal(t, "3", r.fields["n"])
 	assert.Zero(t, h.Stats()["app_m"].Unconverted)
-}
-
-// TestTypesOfDeclaredFields: in EventHeader, a declared field has the type of the struct's field.
-func TestTypesOfDeclaredFields(t *testing.T) {
-	type record struct {
-		Yes, No bool
-		U8      uint8
-		U16     uint16
-		U32     uint32
-		U64     uint64
-		I32     int32
-		I64     int64
-		F       float64
-		D       time.Duration `uevent:"d"`
-		T       time.Time     `uevent:"t"`
-		S       string
-	}
-	h, tr := attached(t, sloghandler.Options{Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
-	slog.New(h).Info("m", "Yes", true, "No", false, "U8", 255, "U16", 65535, "U32", uint64(math.MaxUint32), "U64", uint64(math.MaxUint64), "I32", math.MinInt32,
-		"I64", int64(math.MinInt64), "F", 0.5, "d", -time.Second, "t", time.Unix(1, 5), "S", "text")
-	raw := tr.Records()
-	require.Len(t, raw, 1)
-	ev, err := eventheader.Decode(raw[0].Declaration.Name, raw[0].Payload)
-	require.NoError(t, err)
-	tree, err := ev.Tree()
-	require.NoError(t, err)
-	got := map[string]any{}
-	for _, n := range tree[2:] { // behind time and level
-		got[n.Name] = n.Value
-	}
-	assert.Equal(t, map[string]any{
-		"Yes": true, "No": false, "U8": uint64(255), "U16": uint64(65535), "U32": uint64(math.MaxUint32), "U64": uint64(math.MaxUint64),
-		"I32": int64(math.MinInt32), "I64": int64(math.MinInt64), "F": 0.5, "d": int64(-time.Second), "t": uint64(1_000_000_005), "S": "text",
-	}, got)
 }

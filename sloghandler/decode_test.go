@@ -1,15 +1,21 @@
 package sloghandler_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -32,15 +38,9 @@ func attached(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueven
 	return h, tr
 }
 
-func eachEncoding(t *testing.T, f func(*testing.T, sloghandler.Encoding)) {
-	for name, e := range map[string]sloghandler.Encoding{"typed": sloghandler.Typed, "eventheader": sloghandler.EventHeader} {
-		t.Run(name, func(t *testing.T) { f(t, e) })
-	}
-}
-
-// decodedRecord is a record of either encoding.
+// decodedRecord is a record.
 type decodedRecord struct {
-	event      string // the tracepoint; of EventHeader also the event's own name
+	event      string
 	fields     map[string]string
 	json       string // the attributes
 	attributes map[string]any
@@ -69,33 +69,11 @@ func only(t *testing.T, tr *ueventstest.Tool) decodedRecord {
 func decoded(t *testing.T, raw ueventstest.Record) decodedRecord {
 	t.Helper()
 	r := decodedRecord{event: raw.Declaration.Name, fields: map[string]string{}}
-	if eventheader.IsDeclaration(raw.Declaration) {
-		ev, err := eventheader.Decode(raw.Declaration.Name, raw.Payload)
-		require.NoError(t, err)
-		r.event += ":" + ev.Name
-		text, err := ev.AppendFieldsJSON(nil)
-		require.NoError(t, err)
-		var fields map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal([]byte("{"+string(text)+"}"), &fields), "%s", text)
-		r.json = "{}"
-		for name, value := range fields {
-			var s string
-			switch {
-			case name == "attributes":
-				r.json = string(value)
-			case json.Unmarshal(value, &s) == nil:
-				r.fields[name] = s
-			default:
-				r.fields[name] = string(value)
-			}
-		}
-	} else {
-		typedRecord := decode(t, raw.Declaration, raw.Payload)
-		for _, f := range raw.Declaration.Fields {
-			r.fields[f.Name] = field(t, typedRecord, f.Name)
-		}
-		r.json = r.fields["attributes"]
+	typedRecord := decode(t, raw.Declaration, raw.Payload)
+	for _, f := range raw.Declaration.Fields {
+		r.fields[f.Name] = field(t, typedRecord, f.Name)
 	}
+	r.json = r.fields["attributes"]
 	require.NoError(t, json.Unmarshal([]byte(r.json), &r.attributes), r.json)
 	return r
 }
@@ -153,3 +131,107 @@ type HTTPRequest struct {
 }
 
 var httpRequest = sloghandler.Declare[HTTPRequest]("http request", nil)
+
+// logged is a record as two handlers can have it in common.
+type logged struct {
+	message    string
+	attributes members
+	err        error // it is not JSON
+	truncated  int
+}
+
+// readRecord returns what a record of ours says.
+func readRecord(t *testing.T, raw ueventstest.Record) (l logged) {
+	t.Helper()
+	r := decode(t, raw.Declaration, raw.Payload)
+	l.message = text.Unescape(field(t, r, "message"))
+	var err error
+	l.truncated, err = strconv.Atoi(field(t, r, "truncated"))
+	require.NoError(t, err)
+	value, err := parse([]byte(field(t, r, "attributes")), text.UnescapeJSON)
+	require.NoError(t, err, field(t, r, "attributes"))
+	l.attributes = value.(members)
+	return l
+}
+
+// members are an object, in order and with duplicates. Other values are nil, bool, numbers as their text, string in quotes,
+// and []any.
+type members []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// parse parses what a handler wrote as JSON. Each string is given to a function.
+func parse(b []byte, unescape func(string) string) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	v, err := parseValue(d, unescape)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something is behind the object")
+	}
+	return v, nil
+}
+
+func parseValue(d *json.Decoder, unescape func(string) string) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		object, list, array := members(nil), []any{}, token == '['
+		for d.More() {
+			var key string
+			if !array {
+				k, err := d.Token()
+				if err != nil {
+					return nil, err
+				}
+				key = unescape(k.(string))
+			}
+			v, err := parseValue(d, unescape)
+			if err != nil {
+				return nil, err
+			}
+			if array {
+				list = append(list, v)
+			} else {
+				object = append(object, member{key, v})
+			}
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+		if array {
+			return list, nil
+		}
+		return object, nil
+	case json.Number:
+		return number(token), nil
+	case string:
+		return comparable(unescape(token)), nil
+	}
+	return token, nil
+}
+
+// number returns a number in the one form that its value has, as text that is no string of JSON.
+func number(n json.Number) json.Number {
+	if _, err := strconv.ParseUint(strings.TrimPrefix(string(n), "-"), 10, 64); err == nil {
+		return n
+	}
+	if f, err := n.Float64(); err == nil {
+		return json.Number(text.AppendFloat(nil, f, 64))
+	}
+	return n
+}
+
+// stack is where a LogValuer panicked, which names the handler's functions.
+var stack = regexp.MustCompile(`(?s)^LogValue panicked\n.*`)
+
+// comparable returns a text without what is another one in each handler.
+func comparable(s string) string { return stack.ReplaceAllString(s, "LogValue panicked") }

@@ -29,7 +29,7 @@
 //
 // A record has at most [Options.MaxPayload] bytes, by default 4064, which every tool keeps. In a larger one, the longest texts are cut,
 // then attributes are dropped; numbers, booleans, ids and short texts survive. The field truncated counts them, and [uevents.EventStats] the
-// records. In the encoding [EventHeader], groups more than 29 deep are dropped and counted.
+// records.
 //
 // # Differences from slog.JSONHandler
 //
@@ -44,9 +44,6 @@
 //   - A *slog.Source without values is an object of empty fields. JSONHandler omits it.
 //   - A group whose only member is a zero Attr is omitted. JSONHandler omits a comma.
 //   - If ReplaceAttr or a Leveler panics, the record is written. JSONHandler panics.
-//
-// In the encoding EventHeader, characters of names that are not printable, bytes that are not UTF-8 and semicolons are underscores; times are
-// in UTC; and nil in []error is the text <nil>.
 //
 // # Overhead
 //

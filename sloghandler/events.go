@@ -1,11 +1,9 @@
 package sloghandler
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -16,14 +14,12 @@ import (
 type output struct {
 	event  *eventset.Event
 	schema *payload.Schema
-	header eventheader.Header // with the encoding EventHeader
-	levels int                // the range of an event of levels
 
-	// Offsets of the fields in a typed payload; 0 for those that the event does not have.
+	// Offsets of the fields in a payload; 0 for those that the event does not have.
 	time, level, traceID, spanID, duplicate, message, source, attributes int
 }
 
-// The fields of a typed event. Those of a declaration take the place of duplicate and message.
+// The fields of an event. Those of a declaration take the place of duplicate and message.
 // docs/wire-formats.md describes them.
 var (
 	headFields = []payload.Field{
@@ -55,39 +51,26 @@ func newOutput(event *eventset.Event, schema *payload.Schema) output {
 }
 
 // registerLevels registers the events of the levels.
-func (s *sink) registerLevels(name string) {
+func (s *sink) registerLevels() {
 	for r := range s.levels {
 		s.groups[r] = s.set.NewGroup()
-		var event *eventset.Event
-		header := eventheader.Header{Name: logName, Level: rangeLevels[r]}
-		if s.encoding == EventHeader {
-			tp := eventheader.Name{Provider: name, Level: rangeLevels[r], Keyword: keyword}
-			d, err := tp.Declaration()
-			if err != nil {
-				d = tracepoint.Declaration{Name: name}
-			}
-			event, _ = s.set.RegisterDeclaration(d, cmp.Or(err, s.checkLimit(&header, nil)), s.groups[r])
-		} else {
-			event, _ = s.set.Register(s.set.Name(rangeNames[r]), levelSchema, uevents.NameExact, s.groups[r])
-		}
+		event, _ := s.set.Register(s.set.Name(rangeNames[r]), levelSchema, uevents.NameExact, s.groups[r])
 		o := newOutput(event, levelSchema)
 		o.duplicate, o.message = levelSchema.At[len(headFields)], levelSchema.At[len(headFields)+1]
-		o.header, o.levels = header, r
 		s.levels[r] = &o
 	}
 }
 
-// declaredOutput is where the records of a declaration go.
+// declaredOutput is the event of a declaration.
 type declaredOutput struct {
-	output // of its own event. With the encoding EventHeader, the records go to the level's event under a name of their own.
+	output
 
 	declaration *declaration
 	in          [ranges]bool // levels that belong to it
 	begin       int          // offset of the first declared field
 	fields      []field
 	index       index
-	first       *indexEntry                // nil without fields
-	headers     [ranges]eventheader.Header // with the encoding EventHeader, by the level of a record
+	first       *indexEntry // nil without fields
 }
 
 // registerDeclarations registers the events of declarations.
@@ -124,16 +107,6 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	out.index = newIndex(out.fields)
 	out.first = out.index.behind(-1)
 	s.index = append(s.index, out.index...)
-	if s.encoding == EventHeader {
-		for r := range out.headers {
-			out.headers[r] = eventheader.Header{Name: d.Name, Level: rangeLevels[r]}
-		}
-		if err := s.checkLimit(&out.headers[0], out.fields); err != nil {
-			return err
-		}
-		s.declare(out)
-		return nil
-	}
 	groups := make([]*uevents.Group, 0, ranges)
 	for r, in := range out.in {
 		if in {
@@ -146,15 +119,11 @@ func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error 
 	return nil
 }
 
-// declaredFor returns where a record goes besides its level's event: to an event that is enabled, or nil. With the encoding
-// EventHeader, it says how the record is written to its level's event, whether that is enabled or not.
+// declaredFor returns the event of a record's declaration if it is enabled, or nil.
 func (s *sink) declaredFor(message string, at int) *declaredOutput {
 	d := s.lookup(message)
 	if d == nil || !d.in[at] {
 		return nil
-	}
-	if d.event == nil {
-		return d
 	}
 	if d.event.Matched.Set(); !d.event.Enabled() {
 		return nil

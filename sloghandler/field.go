@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/declared"
@@ -137,4 +138,104 @@ func basic(v any, t declared.Type) (out slog.Value, ok bool) {
 	default:
 		return out, false
 	}
+}
+
+// index finds the declared fields that an attribute may belong to.
+type index []indexEntry
+
+// indexEntry is a way to name a declared field by an attribute. A field whose key has dots has several: the parts before a dot may
+// be names of groups around the attribute.
+type indexEntry struct {
+	name   string // key of the attribute
+	groups string // innermost groups that it must be in, with dots between their names
+	*field
+	at   int         // number of the field
+	sole bool        // no other entry has the name, and no group is needed
+	next *indexEntry // of the field behind this one; nil behind the last
+}
+
+// newIndex returns an index of fields.
+func newIndex(fields []field) index {
+	var x index
+	for i := range fields {
+		for _, key := range fields[i].Keys() {
+			x = append(x, indexEntry{name: key, field: &fields[i], at: i, sole: true})
+			for dot := range key {
+				if key[dot] == '.' {
+					x = append(x, indexEntry{name: key[dot+1:], groups: key[:dot], field: &fields[i], at: i})
+				}
+			}
+		}
+	}
+	// The most specific first: an attribute id in the group user is for user.id before it is for id.
+	slices.SortStableFunc(x, func(a, b indexEntry) int { return len(b.groups) - len(a.groups) })
+	for i := range x {
+		e := &x[i]
+		for j := range x {
+			e.sole = e.sole && (i == j || e.name != x[j].name)
+		}
+		e.next = x.behind(e.at)
+	}
+	return x
+}
+
+// behind returns the first entry, without groups, of the field behind the one with that number; nil behind the last.
+func (x index) behind(at int) (next *indexEntry) {
+	for i := range x {
+		if e := &x[i]; e.at > at && e.groups == "" && (next == nil || e.at < next.at) {
+			next = e
+		}
+	}
+	return next
+}
+
+// find returns the first entry with a name, or nil.
+func (x index) find(name string) *indexEntry {
+	for i := range x {
+		if x[i].name == name {
+			return &x[i]
+		}
+	}
+	return nil
+}
+
+// has reports whether one of the attributes, which are in these groups, may be for a field.
+func (x index) has(attrs []slog.Attr, groups []string) bool {
+	return slices.ContainsFunc(attrs, func(a slog.Attr) bool {
+		if a.Value.Kind() == slog.KindGroup {
+			return x.has(a.Value.Group(), within(groups, a.Key))
+		}
+		return slices.ContainsFunc(x, func(e indexEntry) bool {
+			_, ok := inGroups(e.groups, groups)
+			return ok && e.name == a.Key
+		})
+	})
+}
+
+// within returns the groups that are open in a group. One without a name is none.
+func within(groups []string, name string) []string {
+	if name == "" {
+		return groups
+	}
+	return append(slices.Clip(groups), name)
+}
+
+// inGroups reports whether the innermost of the groups are those of a declared key, and how many there are around them.
+func inGroups(declared string, groups []string) (outer int, ok bool) {
+	outer = len(groups)
+	for declared != "" {
+		if outer--; outer < 0 {
+			return 0, false
+		}
+		rest, ok := strings.CutSuffix(declared, groups[outer])
+		if rest != "" {
+			rest, ok = strings.CutSuffix(rest, ".")
+			ok = ok && rest != ""
+		}
+		if !ok {
+			return 0, false
+		}
+		declared = rest
+	}
+	return outer, true
 }

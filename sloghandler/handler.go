@@ -3,15 +3,72 @@ package sloghandler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"math"
+	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )
+
+// Options are the options of [New]. The zero value and nil mean defaults. The first three
+// are those of [slog.HandlerOptions]. New copies the options; functions must be safe for
+// concurrent use.
+type Options struct {
+	// AddSource fills in the field source with the function, file and line of the log call.
+	AddSource bool
+
+	// Level is the least level to handle; nil means all. A Leveler is asked only while an event of the level is enabled. One
+	// that is neither a [slog.Level] nor a [*slog.LevelVar] is asked by Handle and by a [TypedLogger], not by Enabled. A nil
+	// *slog.LevelVar is an error of [New], and means all.
+	Level slog.Leveler
+
+	// ReplaceAttr rewrites attributes as [slog.HandlerOptions] describes it, those given to
+	// WithAttrs once. It also sees time, level, msg and source, with no groups. These have
+	// fixed fields: a new key means nothing, a new value is taken if the field can hold it,
+	// and else becomes an attribute. If one is removed, its field is zero or empty; level
+	// stays, since it says which event the record belongs to.
+	//
+	// If ReplaceAttr panics, the value becomes a string that describes the panic.
+	ReplaceAttr func(groups []string, a slog.Attr) slog.Attr
+
+	// TraceContext returns the ids of the trace and the span that a context belongs to, or
+	// zeros. For OpenTelemetry, this is oteltrace.Context of package sloghandler/oteltrace. If it
+	// panics, the record has no ids.
+	TraceContext func(ctx context.Context) (traceID [16]byte, spanID [8]byte)
+
+	// AttrFromContext are functions that return more attributes for a record. These come before all others and
+	// are in no group. With one, a request's id is in each record whose log call has the context of the request (DebugContext).
+	AttrFromContext []func(ctx context.Context) []slog.Attr
+
+	// UniqueKeys removes all but the last of several attributes with the same key in the same group, and does not count them as
+	// truncated. Groups of the same name are not merged: the last one stays. By default all are written, as slog.JSONHandler does,
+	// and consumers differ in which they take. It has nothing to do with the field duplicate.
+	UniqueKeys bool
+
+	// MaxPayload limits the size of a record in bytes; a larger record is truncated. 0 means
+	// [uevents.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and
+	// trace-cmd, and one above 65,527 means 65,527. If Provider has a smaller limit, that one
+	// applies. A limit that is negative is an error of [New], and means the default. One that is too small for the fixed fields of an
+	// event is an error, too, and the event is never enabled.
+	MaxPayload int
+
+	// Declarations are log records with fields of their own; see [Declare].
+	Declarations []AnyDeclaration
+
+	// Naming is the policy for the names of declared records' events. The default is [uevents.NameHashedOnConflict]: if a
+	// program is upgraded to other fields while a tool is attached to the event of the old version, it registers a name
+	// with a hash, which [Handler.Stats] shows. The fields of the levels' events never change.
+	Naming uevents.Naming
+
+	// Provider registers the events. The caller owns it: Close leaves it open. With nil, New opens one with
+	// [uevents.Open], which Close closes.
+	Provider *uevents.Provider
+}
 
 // Handler is a [slog.Handler] that writes records as user events. Handlers come from [New]
 // and from methods of other handlers; nil and the zero value are not usable. Methods may be called
@@ -50,8 +107,6 @@ type sink struct {
 	traceContext func(context.Context) ([16]byte, [8]byte)
 	fromContext  []func(context.Context) []slog.Attr
 	duplicates   attrjson.Duplicates
-	encoding     Encoding
-	settles      bool // all attributes of a record are looked at before the first is written
 	asks         bool // a context is asked for ids or attributes
 	limit        int  // of payloads
 	sources      *sources
@@ -61,8 +116,8 @@ type sink struct {
 // underscores, the first of which is no digit. A name that ends in _log, such as myapp_log, has the events of package ueventslog
 // with the name myapp: whichever of the two comes second gets [uevents.ErrConflict].
 //
-// The handler returned is never nil. With an error it works: after a negative MaxPayload, a nil *slog.LevelVar or an unknown
-// Encoding with the default in its place, and else without the events that could not be registered. The error
+// The handler returned is never nil. With an error it works: after a negative MaxPayload or a nil *slog.LevelVar
+// with the default in its place, and else without the events that could not be registered. The error
 // names invalid arguments, on every machine, and wraps [fs.ErrInvalid], and for the name and for declarations
 // [tracepoint.ErrInvalid], too; if the arguments are valid, it is that
 // of [uevents.Open] or [uevents.Provider.Register] and says what is missing and what to do. The records of a [Declaration] whose event
@@ -76,18 +131,12 @@ func New(name string, o *Options) (*Handler, error) {
 		replace:      o.ReplaceAttr,
 		traceContext: o.TraceContext,
 		fromContext:  slices.Clone(o.AttrFromContext),
-		encoding:     o.Encoding,
-	}
-	if s.encoding > EventHeader {
-		s.set.Invalid(fmt.Errorf("unknown encoding %d: use Typed or EventHeader", o.Encoding))
-		s.encoding = Typed
 	}
 	if o.UniqueKeys {
 		s.duplicates = attrjson.KeepLast
 	}
 	s.all, s.limit = s.set.All, s.set.Limit
 	s.asks = s.traceContext != nil || len(s.fromContext) > 0
-	s.settles = s.replace != nil || s.encoding == EventHeader && s.duplicates == attrjson.KeepLast
 	var ok bool
 	if s.least, s.leveler, ok = minimum(o.Level); !ok {
 		s.set.Invalid(errors.New("the option Level is a nil *slog.LevelVar: leave it out for all levels"))
@@ -95,7 +144,7 @@ func New(name string, o *Options) (*Handler, error) {
 	if o.AddSource {
 		s.sources = new(sources)
 	}
-	s.registerLevels(name)
+	s.registerLevels()
 	s.registerDeclarations(o.Declarations, o.Naming)
 	return &Handler{sink: s}, s.set.Err()
 }
@@ -143,6 +192,84 @@ func (h *Handler) derive(child *Handler) *Handler {
 // are never enabled. It may be called at any time and more than once.
 func (h *Handler) Close() error { return h.set.Close() }
 
-// Stats returns the counts of each event, by its name, for all handlers derived from the same New. With the encoding
-// [EventHeader], the counts of a level include declared records, and there are no counts of a [Declaration].
+// Stats returns the counts of each event, by its name, for all handlers derived from the same New.
 func (h *Handler) Stats() map[string]uevents.EventStats { return h.set.Stats() }
+
+// LogAttrs is [slog.Logger.LogAttrs] without the front end of slog, which finds out where each call is in the program: for hot
+// paths. The record reaches this handler only, not other handlers of the program.
+func (h *Handler) LogAttrs(ctx context.Context, level slog.Level, msg string, attrs ...slog.Attr) {
+	if h.Enabled(ctx, level) {
+		h.logAttrs(ctx, level, msg, attrs)
+	}
+}
+
+func (h *Handler) logAttrs(ctx context.Context, level slog.Level, msg string, attrs []slog.Attr) {
+	r := slog.Record{Time: time.Now(), Level: level, Message: msg}
+	if h.sources != nil {
+		r.PC = callerPC(2)
+	}
+	_ = h.handle(ctx, &r, attrs, nil) // errors are counted
+}
+
+// callerPC returns where a method for hot paths was called, which is so many calls above.
+//
+//go:noinline
+func callerPC(above int) uintptr {
+	var pcs [1]uintptr
+	runtime.Callers(2+above, pcs[:])
+	return pcs[0]
+}
+
+// ranges is how many ranges of levels have an event each.
+const ranges = 4
+
+var rangeNames = [ranges]string{"debug", "info", "warn", "error"}
+
+// rangeOf returns the number of the range that a level is in.
+func rangeOf(level slog.Level) int {
+	switch {
+	case level < slog.LevelInfo:
+		return 0
+	case level < slog.LevelWarn:
+		return 1
+	case level < slog.LevelError:
+		return 2
+	}
+	return 3
+}
+
+// rangesOf returns which ranges the levels are in; no levels stand for all.
+func rangesOf(levels []slog.Level) (in [ranges]bool) {
+	for _, level := range levels {
+		in[rangeOf(level)] = true
+	}
+	if len(levels) == 0 {
+		in = [ranges]bool{true, true, true, true}
+	}
+	return in
+}
+
+// minimum returns a least level that can be read without a call, and the Leveler if there
+// is no such. It is not ok if l is a nil pointer, which stands for all levels then.
+func minimum(l slog.Leveler) (least *slog.LevelVar, leveler slog.Leveler, ok bool) {
+	least = new(slog.LevelVar)
+	least.Set(math.MinInt)
+	switch l := l.(type) {
+	case nil:
+	case slog.Level:
+		least.Set(l)
+	case *slog.LevelVar:
+		if l == nil { // a typed nil: Enabled must not panic as soon as a tool attaches
+			return least, nil, false
+		}
+		least = l
+	default:
+		leveler = l
+	}
+	return least, leveler, true
+}
+
+// clamp returns the level as the field holds it. Levels are numbers of any size.
+func clamp(level slog.Level) int32 {
+	return int32(min(max(int64(level), math.MinInt32), math.MaxInt32))
+}

@@ -1,9 +1,11 @@
 package sloghandler_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"math"
@@ -193,9 +195,7 @@ func TestAllocations(t *testing.T) {
 	for name, o := range map[string]sloghandler.Options{
 		"typed":             {},
 		"source":            {AddSource: true},
-		"eventheader":       {Encoding: sloghandler.EventHeader},
 		"declared":          {Declarations: []sloghandler.AnyDeclaration{httpRequest}},
-		"declared header":   {Encoding: sloghandler.EventHeader, Declarations: []sloghandler.AnyDeclaration{httpRequest}},
 		"the last wins":     {UniqueKeys: true},
 		"trace context":     {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"a minimum":         {Level: slog.LevelInfo},
@@ -230,4 +230,87 @@ func TestAllocations(t *testing.T) {
 		require.NoError(t, h.Close())
 		require.NoError(t, o.Provider.Close())
 	}
+}
+
+// TestAllocationsOfWith: a logger of one request takes about as many allocations as with the handlers of slog.
+func TestAllocationsOfWith(t *testing.T) {
+	if testscale.Race {
+		t.Skip("not under the race detector: it allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	err := errors.New("connection refused")
+	withError := func(h slog.Handler) float64 {
+		log := slog.New(h)
+		return testing.AllocsPerRun(100, func() { log.With("err", err) })
+	}
+	type user struct{ Name string }
+	withStruct := func(h slog.Handler) float64 {
+		log, u := slog.New(h), &user{"alice"}
+		return testing.AllocsPerRun(100, func() { log.With("user", u) })
+	}
+	request := func(h slog.Handler) float64 {
+		log := slog.New(h)
+		return testing.AllocsPerRun(100, func() { log.With("request_id", "4bf92f3577b34da6", "user", 42, "path", "/x").Info("done") })
+	}
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, withError(h), withError(slog.DiscardHandler)+2, "an error bound while disabled")
+	assert.LessOrEqual(t, withStruct(h), withStruct(slog.NewJSONHandler(io.Discard, nil)), "a struct bound while disabled")
+	assert.LessOrEqual(t, request(h), request(slog.DiscardHandler)+2, "a request while disabled")
+	_, err = k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(t, err)
+	assert.LessOrEqual(t, request(h), request(slog.NewJSONHandler(io.Discard, nil)), "a request while enabled")
+	require.NoError(t, h.Close())
+	require.NoError(t, p.Close())
+}
+
+// TestMultiHandler: slog.MultiHandler asks each handler for itself.
+func TestMultiHandler(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{})
+	var out strings.Builder
+	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&out, nil), h)).With("a", 1)
+	log.Info("both")
+	log.Debug("only the event")
+	assert.Len(t, tr.Records(), 2)
+	assert.Contains(t, out.String(), "both")
+	assert.NotContains(t, out.String(), "event")
+}
+
+// overwriting is a handler that changes the attributes that it is given, as it may.
+type overwriting struct{ slog.Handler }
+
+func (h overwriting) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for i := range attrs {
+		attrs[i] = slog.String("overwritten", "x")
+	}
+	return h
+}
+
+// TestMultiHandlerSibling: what another handler does with the attributes that it is given changes nothing.
+func TestMultiHandlerSibling(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{})
+	group := []slog.Attr{slog.Int("in", 1)}
+	log := slog.New(slog.NewMultiHandler(h, overwriting{slog.DiscardHandler})).With("a", 1, slog.Attr{Key: "g", Value: slog.GroupValue(group...)})
+	group[0] = slog.Int("in", 2)
+	log.Info("m")
+	assert.Equal(t, `{"a":1,"g":{"in":1}}`, only(t, tr).json)
+}
+
+// TestMultiHandlerAttrs: slog.MultiHandler gives all handlers the same slice of attributes. Those behind ours must not see what
+// our ReplaceAttr makes of them.
+func TestMultiHandlerAttrs(t *testing.T) {
+	h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "password" {
+			return slog.String(a.Key, "redacted")
+		}
+		return a
+	}})
+	var out bytes.Buffer
+	log := slog.New(slog.NewMultiHandler(h, slog.NewTextHandler(&out, nil)))
+	log.With("password", "secret", "v", valuer{slog.StringValue("resolved")}, "any", []int{1}).Info("m")
+	assert.Contains(t, out.String(), "password=secret")
+	assert.Contains(t, out.String(), "any=[1]", "as the text handler writes it")
+	assert.Equal(t, `{"password":"redacted","v":"resolved","any":[1]}`, only(t, tr).json)
 }

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,16 +35,12 @@ type hostile struct {
 	// the one that is added to each record. It is empty if all that is known is what the flags say.
 	differs string
 	want    string
-	// headerDiffers and header are the same for EventHeader, where it differs from Typed.
-	headerDiffers, header string
 
 	cut     bool // it is too large: texts may be cut to a prefix
 	lost    bool // and attributes may be missing
 	endless bool // it is written as deep as there is room
 	fatal   bool // slog.JSONHandler overflows the stack
 	broken  bool // it differs only in the places where slog.JSONHandler writes no JSON
-
-	headerLoses int // values that are beyond the limits of EventHeader
 }
 
 // whereLogged is a way by which attributes come into a record.
@@ -68,29 +66,27 @@ func (c *hostile) log(h slog.Handler, attrs []slog.Attr) {
 func TestHostile(t *testing.T) {
 	testscale.HostOnly(t)
 	require.GreaterOrEqual(t, len(hostiles), 58)
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e})
-		for _, c := range hostiles {
-			c.message, c.group = cmp.Or(c.message, "m"), cmp.Or(c.group, "g")
-			if c.attrs == nil {
-				c.attrs = func() []slog.Attr { return nil }
-			}
-			for _, p := range places[:testscale.Count(len(places), 1)] {
-				t.Run(c.name+"/"+p.name, func(t *testing.T) {
-					require.NotPanics(t, func() { p.log(h, &c) })
-					c.check(t, tr, e, &p)
-				})
-			}
+	h, tr := attached(t, sloghandler.Options{})
+	for _, c := range hostiles {
+		c.message, c.group = cmp.Or(c.message, "m"), cmp.Or(c.group, "g")
+		if c.attrs == nil {
+			c.attrs = func() []slog.Attr { return nil }
 		}
-		for name, s := range h.Stats() {
-			assert.Zero(t, s.Refused, name)
+		for _, p := range places[:testscale.Count(len(places), 1)] {
+			t.Run(c.name+"/"+p.name, func(t *testing.T) {
+				require.NotPanics(t, func() { p.log(h, &c) })
+				c.check(t, tr, &p)
+			})
 		}
-		assert.Zero(t, tr.Oversized())
-	})
+	}
+	for name, s := range h.Stats() {
+		assert.Zero(t, s.Refused, name)
+	}
+	assert.Zero(t, tr.Oversized())
 }
 
 // check compares the only record of a tracer with what slog.JSONHandler writes, or with what the table says if it differs.
-func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, e sloghandler.Encoding, p *whereLogged) {
+func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, p *whereLogged) {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)
@@ -100,13 +96,7 @@ func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, e sloghandler.Encodi
 	if !c.fatal {
 		expected = theirs(c, p)
 	}
-	differs, want, group, lost := c.differs, c.want, c.group, 0
-	if e == sloghandler.EventHeader {
-		group, lost = strings.ToValidUTF8(group, "_"), c.headerLoses
-		if c.headerDiffers != "" {
-			differs, want = c.headerDiffers, c.header
-		}
-	}
+	differs := c.differs
 	if c.broken && expected.err == nil {
 		differs = ""
 	}
@@ -118,8 +108,8 @@ func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, e sloghandler.Encodi
 	if !c.fatal {
 		assert.NotEqual(t, expected, got, "the difference is gone: %s", differs)
 	}
-	if want != "" {
-		assert.Equal(t, logged{c.message, c.wanted(t, want, group, p), nil, lost}, got)
+	if c.want != "" {
+		assert.Equal(t, logged{c.message, c.wanted(t, p), nil, 0}, got)
 		return
 	}
 	require.True(t, c.cut || c.endless, "the table does not say what is written")
@@ -132,13 +122,13 @@ func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, e sloghandler.Encodi
 }
 
 // wanted returns the attributes that the table says.
-func (c *hostile) wanted(t *testing.T, want, group string, p *whereLogged) members {
+func (c *hostile) wanted(t *testing.T, p *whereLogged) members {
 	t.Helper()
-	value, err := parse([]byte(want), text.UnescapeJSON)
-	require.NoError(t, err, want)
+	value, err := parse([]byte(c.want), text.UnescapeJSON)
+	require.NoError(t, err, c.want)
 	list := append(value.(members), member{"after", json.Number("1")})
 	if p.nested {
-		return members{{group, list}}
+		return members{{c.group, list}}
 	}
 	return list
 }
@@ -148,9 +138,6 @@ func cutOf(t *testing.T, got, want any, lost bool) {
 	t.Helper()
 	switch want := want.(type) {
 	case members:
-		if s, ok := got.(string); ok && strings.HasPrefix(s, "{") && strings.HasSuffix(s, text.CutMark) {
-			return // in EventHeader JSON that was cut is a text
-		}
 		list, ok := got.(members)
 		if !assert.True(t, ok, "%.100v", got) {
 			return
@@ -212,4 +199,31 @@ func theirs(c *hostile, p *whereLogged) (l logged) {
 		}
 	}
 	return l
+}
+
+// TestUnprintable: no text of a record has a character that ends a line, drives a terminal or disguises other text, wherever it
+// was logged.
+func TestUnprintable(t *testing.T) {
+	bad := "\x00\x07\x1b\n\r\u0085\u009b\u200b\u200f\u202a\u202e\u2028\u2066\u2069\ufeff\xff"
+	h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.SourceKey {
+			a.Value = slog.StringValue("source" + bad)
+		}
+		return a
+	}, AddSource: true})
+	slog.New(h).With("bound"+bad, bad, slog.Group("group"+bad, "x", bad)).WithGroup("open"+bad).Info("message"+bad,
+		"text"+bad, bad, "error", errors.New(bad), "list", []string{bad}, "map", map[string]any{bad: bad},
+		"struct", struct{ X string }{bad}, "raw", json.RawMessage("\"\u202e\\u202e\""), "marshaler", marshals("{\"\u2066\":\n\"\u202e\"}"))
+	raw := tr.Records()
+	require.Len(t, raw, 1)
+	r := decoded(t, raw[0])
+	for name, value := range r.fields {
+		for _, c := range value {
+			assert.True(t, unicode.IsPrint(c), "%s has %q: %s", name, c, value)
+		}
+	}
+	assert.True(t, strings.HasPrefix(r.fields["message"], "message"))
+	for _, c := range []string{"\u202e", "\u2066", "\u2028", "\ufeff", "\u200b", "\xc2\x85"} {
+		assert.NotContains(t, string(raw[0].Payload), c)
+	}
 }

@@ -67,19 +67,19 @@ var hostiles = []hostile{
 
 	// characters
 	{name: "invalid UTF-8 in a value", attrs: attrsOfCall(slog.String("k", "a\xff\xc3b")), differs: notUTF8, want: `{"k":"a\uefff\uefc3b"}`},
-	{name: "invalid UTF-8 in a key", attrs: attrsOfCall(slog.Int("a\xff", 1)), differs: notUTF8, want: `{"a\uefff":1}`, headerDiffers: "names of fields have no escapes", header: `{"a_":1}`},
+	{name: "invalid UTF-8 in a key", attrs: attrsOfCall(slog.Int("a\xff", 1)), differs: notUTF8, want: `{"a\uefff":1}`},
 	{name: "invalid UTF-8 in a message", message: "a\xff", differs: notUTF8, want: `{}`},
 	{name: "invalid UTF-8 in a slice", attrs: anyOf([]string{"\xed\xa0\x80"}), differs: notUTF8, want: `{"k":["\uefed\uefa0\uef80"]}`},
 	{name: "invalid UTF-8 in a struct", attrs: anyOf(struct{ X string }{"\xff"})},
 	{name: "invalid UTF-8 in an error", attrs: anyOf(errors.New("\xff")), differs: notUTF8, want: `{"k":"\uefff"}`},
 	{name: "characters that stand for bytes", attrs: attrsOfCall(slog.String("k", "\uef80\uefff"))},
 	{name: "NUL and control characters", message: "a\x00b\x1b[2J\r\n", attrs: attrsOfCall(slog.String("k", "a\x00\x07\x1b[2J\x7f\u0085\r\n\t"))},
-	{name: "control characters in keys", attrs: attrsOfCall(slog.Int("a\x00\n\x1b", 1), slog.Group("g\n", slog.Int("x", 1))), headerDiffers: "names of fields have no escapes", header: `{"a___":1,"g_":{"x":1}}`},
+	{name: "control characters in keys", attrs: attrsOfCall(slog.Int("a\x00\n\x1b", 1), slog.Group("g\n", slog.Int("x", 1)))},
 	{name: "direction of text", message: "a\u202eb", attrs: attrsOfCall(slog.String("k", "\u202e\u2066x\u2069\u200f"))},
 	{name: "invisible characters and ends of lines", message: "\ufeff\u200b\u2028", attrs: attrsOfCall(slog.String("k", "\ufeff\u200b\u2028\u2029\u00ad"))},
 	{name: "quotes, backslashes and HTML", message: `"\<&>`, attrs: attrsOfCall(slog.String(`"\`, `"\u0041 <script>&'`), slog.Any("j", map[string]string{"<": "&"}))},
 	{name: "text that looks like a record", message: "m\n{\"level\":\"ERROR\"}", attrs: attrsOfCall(slog.String("k", "\"},\"x\":{"))},
-	{name: "semicolon in a key", attrs: attrsOfCall(slog.Int("a;tag=1", 1)), headerDiffers: "a semicolon would begin the attributes of a name", header: `{"a_tag=1":1}`},
+	{name: "semicolon in a key", attrs: attrsOfCall(slog.Int("a;tag=1", 1))},
 
 	// sizes
 	{name: "message of a megabyte", message: large, attrs: attrsOfCall(slog.Int("n", 1)), cut: true, differs: hugeText},
@@ -96,7 +96,7 @@ var hostiles = []hostile{
 	{name: "year -1", attrs: attrsOfCall(slog.Time("k", time.Date(-1, 1, 2, 3, 4, 5, 0, time.UTC))), differs: "slog.JSONHandler writes an error and the time, which is no JSON", want: `{"k":"-0001-01-02T03:04:05Z"}`},
 	{name: "year 10001 in a slice", attrs: anyOf([]time.Time{time.Date(10001, 1, 2, 3, 4, 5, 6, time.UTC)})},
 	{name: "monotonic time", attrs: attrsOfCall(slog.Time("k", time.Now().UTC()))},
-	{name: "time zone", attrs: attrsOfCall(slog.Time("k", time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 5400)))), headerDiffers: "times are in UTC", header: `{"k":"2026-01-02T01:34:05Z"}`},
+	{name: "time zone", attrs: attrsOfCall(slog.Time("k", time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 5400))))},
 
 	// numbers
 	{name: "NaN", attrs: attrsOfCall(slog.Float64("k", math.NaN())), differs: notNumber, want: `{"k":"NaN"}`},
@@ -113,12 +113,12 @@ var hostiles = []hostile{
 	{name: "anonymous groups in anonymous groups", attrs: attrsOfCall(slog.Group("", slog.Group("", slog.Group("", slog.Int("x", 1)), slog.Int("y", 2)), slog.Group("")))},
 	{name: "groups of empty groups", attrs: attrsOfCall(slog.Group("a", slog.Group("b", slog.Group("", slog.Group("c")))))},
 	{name: "group of a zero Attr", attrs: attrsOfCall(slog.Group("d", slog.Attr{})), broken: true, differs: "slog.JSONHandler leaves out a comma", want: `{}`},
-	{name: "empty key", attrs: attrsOfCall(slog.Int("", 1), slog.String("", "x")), headerDiffers: "a field must have a name", header: `{"_":1,"_":"x"}`},
+	{name: "empty key", attrs: attrsOfCall(slog.Int("", 1), slog.String("", "x"))},
 	{name: "equal keys", attrs: attrsOfCall(slog.Int("k", 1), slog.Int("k", 2), slog.Group("k", slog.Int("k", 3)), slog.Group("k", slog.Int("k", 4)), slog.Int("after", 0))},
 	{name: "key like a field", attrs: attrsOfCall(slog.Int("truncated", 1), slog.String("attributes", "x"), slog.String("msgs", "y"))},
 	{name: "20 nested groups", attrs: attrsOfCall(nested(20))},
-	{name: "40 nested groups", attrs: attrsOfCall(nested(40)), headerDiffers: "groups are nested 29 deep at most: what is deeper is left out and counted", header: `{}`, headerLoses: 1},
-	{name: "group whose name is not UTF-8", group: "g\xff", attrs: attrsOfCall(slog.Group("h\xff", slog.Int("x", 1))), differs: notUTF8, want: `{"h\uefff":{"x":1}}`, headerDiffers: "names of fields have no escapes", header: `{"h_":{"x":1}}`},
+	{name: "40 nested groups", attrs: attrsOfCall(nested(40))},
+	{name: "group whose name is not UTF-8", group: "g\xff", attrs: attrsOfCall(slog.Group("h\xff", slog.Int("x", 1))), differs: notUTF8, want: `{"h\uefff":{"x":1}}`},
 
 	// methods
 	{name: "MarshalJSON panics", attrs: anyOf(marshalPanics{})},
@@ -133,7 +133,7 @@ var hostiles = []hostile{
 	{name: "Error panics with an error that panics", attrs: anyOf(errorPanics{errorPanics{}})},
 	{name: "error with MarshalJSON", attrs: anyOf(marshalError{})},
 	{name: "joined errors", attrs: anyOf(errors.Join(errors.New("a"), errors.New("b\nc")))},
-	{name: "errors in a slice", attrs: anyOf([]error{errors.New("x"), nil}), differs: "errors in a slice are written as their texts; slog.JSONHandler writes {}", want: `{"k":["x",null]}`, headerDiffers: "the elements of an array are of one type, so that nil is a text", header: `{"k":["x","<nil>"]}`},
+	{name: "errors in a slice", attrs: anyOf([]error{errors.New("x"), nil}), differs: "errors in a slice are written as their texts; slog.JSONHandler writes {}", want: `{"k":["x",null]}`},
 	{name: "errors in other containers", attrs: anyOf([]any{errors.New("x"), map[string]error{"e": errors.New("y")}}), differs: "errors in a slice are written as their texts; slog.JSONHandler writes {}", want: `{"k":["x",{"e":{}}]}`},
 
 	// types

@@ -272,7 +272,6 @@ func TestLoggerAllocations(t *testing.T) {
 		"trace context": {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"minimum":       {Level: slog.LevelInfo},
 		"replace":       {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
-		"header":        {Encoding: sloghandler.EventHeader},
 	} {
 		k := ueventstest.New(t, nil)
 		o.Provider, o.Declarations = k.Provider(), []sloghandler.AnyDeclaration{httpRequest}
@@ -291,14 +290,6 @@ func TestLoggerAllocations(t *testing.T) {
 			assert.Zero(t, testing.AllocsPerRun(100, attrs), "%s, %s: LogAttrs", name, when)
 		}
 		check("disabled", 0)
-		if o.Encoding == sloghandler.EventHeader { // a declaration has no event
-			_, err = k.Attach(ueventstest.Ftrace, "app_*")
-			require.NoError(t, err)
-			check("the level's event", 0)
-			require.NoError(t, h.Close())
-			require.NoError(t, o.Provider.Close())
-			continue
-		}
 		tr, err := k.Attach(ueventstest.Ftrace, "app_http_request")
 		require.NoError(t, err)
 		check("the declaration's event", 0)
@@ -306,11 +297,9 @@ func TestLoggerAllocations(t *testing.T) {
 		_, err = k.Attach(ueventstest.Ftrace, "app_info")
 		require.NoError(t, err)
 		check("the level's event", 0)
-		if o.Encoding == sloghandler.Typed {
-			_, err = k.Attach(ueventstest.Ftrace, "app_http_request")
-			require.NoError(t, err)
-			check("both events", 0)
-		}
+		_, err = k.Attach(ueventstest.Ftrace, "app_http_request")
+		require.NoError(t, err)
+		check("both events", 0)
 		require.NoError(t, h.Close())
 		require.NoError(t, o.Provider.Close())
 	}
@@ -358,7 +347,6 @@ func TestUnconverted(t *testing.T) {
 func TestLoggerLogsItsFields(t *testing.T) {
 	for path, o := range map[string]sloghandler.Options{
 		"direct": {}, "replaced": paths["replaced"], "the last is kept": paths["the last is kept"],
-		"header": {Encoding: sloghandler.EventHeader}, "header, the last is kept": {Encoding: sloghandler.EventHeader, UniqueKeys: true},
 	} {
 		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
 		h, tr := attached(t, o)

@@ -3,108 +3,9 @@ package sloghandler
 import (
 	"log/slog"
 	"slices"
-	"strings"
+
+	"github.com/userevents/userevents-go/internal/payload"
 )
-
-// index finds the declared fields that an attribute may belong to.
-type index []indexEntry
-
-// indexEntry is a way to name a declared field by an attribute. A field whose key has dots has several: the parts before a dot may
-// be names of groups around the attribute.
-type indexEntry struct {
-	name   string // key of the attribute
-	groups string // innermost groups that it must be in, with dots between their names
-	*field
-	at   int         // number of the field
-	sole bool        // no other entry has the name, and no group is needed
-	next *indexEntry // of the field behind this one; nil behind the last
-}
-
-// newIndex returns an index of fields.
-func newIndex(fields []field) index {
-	var x index
-	for i := range fields {
-		for _, key := range fields[i].Keys() {
-			x = append(x, indexEntry{name: key, field: &fields[i], at: i, sole: true})
-			for dot := range key {
-				if key[dot] == '.' {
-					x = append(x, indexEntry{name: key[dot+1:], groups: key[:dot], field: &fields[i], at: i})
-				}
-			}
-		}
-	}
-	// The most specific first: an attribute id in the group user is for user.id before it is for id.
-	slices.SortStableFunc(x, func(a, b indexEntry) int { return len(b.groups) - len(a.groups) })
-	for i := range x {
-		e := &x[i]
-		for j := range x {
-			e.sole = e.sole && (i == j || e.name != x[j].name)
-		}
-		e.next = x.behind(e.at)
-	}
-	return x
-}
-
-// behind returns the first entry, without groups, of the field behind the one with that number; nil behind the last.
-func (x index) behind(at int) (next *indexEntry) {
-	for i := range x {
-		if e := &x[i]; e.at > at && e.groups == "" && (next == nil || e.at < next.at) {
-			next = e
-		}
-	}
-	return next
-}
-
-// find returns the first entry with a name, or nil.
-func (x index) find(name string) *indexEntry {
-	for i := range x {
-		if x[i].name == name {
-			return &x[i]
-		}
-	}
-	return nil
-}
-
-// has reports whether one of the attributes, which are in these groups, may be for a field.
-func (x index) has(attrs []slog.Attr, groups []string) bool {
-	return slices.ContainsFunc(attrs, func(a slog.Attr) bool {
-		if a.Value.Kind() == slog.KindGroup {
-			return x.has(a.Value.Group(), within(groups, a.Key))
-		}
-		return slices.ContainsFunc(x, func(e indexEntry) bool {
-			_, ok := inGroups(e.groups, groups)
-			return ok && e.name == a.Key
-		})
-	})
-}
-
-// within returns the groups that are open in a group. One without a name is none.
-func within(groups []string, name string) []string {
-	if name == "" {
-		return groups
-	}
-	return append(slices.Clip(groups), name)
-}
-
-// inGroups reports whether the innermost of the groups are those of a declared key, and how many there are around them.
-func inGroups(declared string, groups []string) (outer int, ok bool) {
-	outer = len(groups)
-	for declared != "" {
-		if outer--; outer < 0 {
-			return 0, false
-		}
-		rest, ok := strings.CutSuffix(declared, groups[outer])
-		if rest != "" {
-			rest, ok = strings.CutSuffix(rest, ".")
-			ok = ok && rest != ""
-		}
-		if !ok {
-			return 0, false
-		}
-		declared = rest
-	}
-	return outer, true
-}
 
 // value is what a declared field of a record holds.
 type value struct {
@@ -138,7 +39,7 @@ func (s *settled) match(o *declaredOutput, whole bool) {
 			s.take(leaf)
 		}
 	}
-	if m.unconverted > 0 && o.event != nil {
+	if m.unconverted > 0 {
 		o.event.Unconverted.Add(m.unconverted)
 	}
 }
@@ -201,4 +102,77 @@ func (m *matcher) set(e *indexEntry, a *slog.Attr, kind slog.Kind, outer int32) 
 	}
 	*v = value{num: num, text: text, leaf: m.leaf, outer: outer}
 	return true, true
+}
+
+// stream writes the attributes of a record to the fields of its declaration as they come, where nothing is left to
+// decide: no attribute is a group or a LogValuer, each field has one attribute at most, and texts come in the order of the
+// declaration. It lives on the stack.
+type stream struct {
+	b     payload.Builder
+	o     *declaredOutput
+	next  *indexEntry // to try first: attributes mostly come in the order of the declaration
+	bit   uint64      // of the next attribute
+	taken uint64      // attributes that have a field
+	set   uint64      // fields that have a value
+	texts int         // the field behind the last text
+
+	unconverted uint64
+	unique      bool // duplicates are dropped
+	stopped     bool // the record has to be settled
+}
+
+// write writes the attributes of the call. It returns false if the record has to be settled.
+func (s *stream) write(r *slog.Record, more []slog.Attr) bool {
+	s.next, s.bit = s.o.first, 1
+	r.Attrs(func(a slog.Attr) bool {
+		e := s.next
+		if e == nil || e.name != a.Key {
+			return s.other(a)
+		}
+		return s.attr(a.Value, e)
+	})
+	for i := 0; i < len(more) && !s.stopped; i++ {
+		s.other(more[i])
+	}
+	if s.stopped {
+		return false
+	}
+	if s.unconverted > 0 {
+		s.o.event.Unconverted.Add(s.unconverted)
+	}
+	return true
+}
+
+// other writes an attribute to the field that it is for, if there is one.
+func (s *stream) other(a slog.Attr) bool {
+	if e := s.o.index.find(a.Key); e != nil {
+		return s.attr(a.Value, e)
+	}
+	kind := a.Value.Kind()
+	s.stopped = kind == slog.KindGroup || kind == slog.KindLogValuer || s.bit == 0
+	s.bit <<= 1
+	return !s.stopped
+}
+
+// attr writes the value of an attribute to a field.
+func (s *stream) attr(v slog.Value, e *indexEntry) bool {
+	kind, bit, own := v.Kind(), s.bit, uint64(1)<<(e.at&63)
+	if !e.sole || bit == 0 || s.set&own != 0 || e.Text && e.at < s.texts || kind == slog.KindGroup || kind == slog.KindLogValuer {
+		s.stopped = true
+		return false
+	}
+	s.bit = bit << 1
+	num, text, ok := e.value(v, kind)
+	if !ok {
+		s.unconverted++
+		s.stopped = s.unique // it may be a duplicate
+		return !s.stopped
+	}
+	e.Put(&s.b, num, text)
+	if s.next = e.next; e.Text {
+		s.texts = e.at + 1
+	}
+	s.taken |= bit
+	s.set |= own
+	return true
 }

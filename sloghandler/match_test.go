@@ -47,14 +47,12 @@ func TestDottedKeys(t *testing.T) {
 		{group("route", group("http", "name", "/")), "", ""},
 		{group("route", "name", "/"), "", ""},
 	} {
-		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-			h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: declared})
-			slog.New(h).LogAttrs(t.Context(), slog.LevelInfo, "m", c.attr)
-			r := only(t, tr)
-			assert.Equal(t, c.method, r.fields["http_method"], c.attr)
-			assert.Equal(t, c.route, r.fields["http_route_name"], c.attr)
-			assert.Equal(t, c.method+c.route == "", len(r.attributes) > 0, "%v is a field or an attribute", c.attr)
-		})
+		h, tr := attached(t, sloghandler.Options{Declarations: declared})
+		slog.New(h).LogAttrs(t.Context(), slog.LevelInfo, "m", c.attr)
+		r := only(t, tr)
+		assert.Equal(t, c.method, r.fields["http_method"], c.attr)
+		assert.Equal(t, c.route, r.fields["http_route_name"], c.attr)
+		assert.Equal(t, c.method+c.route == "", len(r.attributes) > 0, "%v is a field or an attribute", c.attr)
 	}
 }
 
@@ -65,17 +63,15 @@ func TestDottedKeysInOpenGroups(t *testing.T) {
 		Other  string `uevent:"other"`
 	}
 	declared := []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: declared})
-		for _, groups := range [][]string{{"http"}, {"outer", "http"}} {
-			log := slog.New(h)
-			for _, group := range groups {
-				log = log.WithGroup(group)
-			}
-			log.Info("m", "method", "GET")
-			assert.Equal(t, "GET", only(t, tr).fields["http_method"], groups)
+	h, tr := attached(t, sloghandler.Options{Declarations: declared})
+	for _, groups := range [][]string{{"http"}, {"outer", "http"}} {
+		log := slog.New(h)
+		for _, group := range groups {
+			log = log.WithGroup(group)
 		}
-	})
+		log.Info("m", "method", "GET")
+		assert.Equal(t, "GET", only(t, tr).fields["http_method"], groups)
+	}
 }
 
 // TestFewerThan64Fields: a declaration has room for fewer fields than the words of a stream have bits.
@@ -155,18 +151,13 @@ func TestTwoFieldsForOneAttribute(t *testing.T) {
 		Number int    `uevent:"x.n"`
 		Text   string `uevent:"n"`
 	}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
-		for value, want := range map[any]string{5: "5 ", "text": " text"} {
-			slog.New(h).Info("m", slog.Group("x", "n", value))
-			r := only(t, tr)
-			if e == sloghandler.Typed && r.fields["x_n"] == "0" {
-				r.fields["x_n"] = ""
-			}
-			assert.Equal(t, want, r.fields["x_n"]+" "+r.fields["n"])
-			assert.Empty(t, r.attributes)
-		}
-	})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	for value, want := range map[any]string{5: "5 ", "text": "0 text"} {
+		slog.New(h).Info("m", slog.Group("x", "n", value))
+		r := only(t, tr)
+		assert.Equal(t, want, r.fields["x_n"]+" "+r.fields["n"])
+		assert.Empty(t, r.attributes)
+	}
 }
 
 // TestReplacedByLogValuer: a declared field has the value of a LogValuer that ReplaceAttr returns.
@@ -174,19 +165,17 @@ func TestReplacedByLogValuer(t *testing.T) {
 	type record struct {
 		A int `uevent:"a"`
 	}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{
-			Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)},
-			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == "a" {
-					a.Value = slog.AnyValue(valuer{slog.IntValue(7)})
-				}
-				return a
-			},
-		})
-		slog.New(h).Info("m", "a", 1)
-		assert.Equal(t, "7", only(t, tr).fields["a"])
+	h, tr := attached(t, sloghandler.Options{
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)},
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == "a" {
+				a.Value = slog.AnyValue(valuer{slog.IntValue(7)})
+			}
+			return a
+		},
 	})
+	slog.New(h).Info("m", "a", 1)
+	assert.Equal(t, "7", only(t, tr).fields["a"])
 }
 
 // TestManyDeclarations: each message has its declaration, however many there are.
@@ -218,13 +207,11 @@ func TestDeclaredForAllLevels(t *testing.T) {
 	type record struct {
 		N int `uevent:"n"`
 	}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
-		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-			slog.New(h).Log(t.Context(), level, "m", "n", int(level))
-			assert.Equal(t, fmt.Sprint(int(level)), only(t, tr).fields["n"])
-		}
-	})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		slog.New(h).Log(t.Context(), level, "m", "n", int(level))
+		assert.Equal(t, fmt.Sprint(int(level)), only(t, tr).fields["n"])
+	}
 }
 
 // TestDisabledIsNotCounted: records that reach a handler whose events are disabled are not counted.
@@ -232,50 +219,41 @@ func TestDisabledIsNotCounted(t *testing.T) {
 	type record struct {
 		N int `uevent:"n"`
 	}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		k := ueventstest.New(t, nil)
-		p := k.Provider()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
-		require.NoError(t, err)
-		handle := func() {
-			for _, message := range []string{"m", "other"} {
-				r := slog.Record{Level: slog.LevelInfo, Message: message}
-				require.NoError(t, h.Handle(context.Background(), r))
-			}
+	k := ueventstest.New(t, nil)
+	p := k.Provider()
+	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	require.NoError(t, err)
+	handle := func() {
+		for _, message := range []string{"m", "other"} {
+			r := slog.Record{Level: slog.LevelInfo, Message: message}
+			require.NoError(t, h.Handle(context.Background(), r))
 		}
-		handle()
-		tool, err := k.Attach(ueventstest.Ftrace, "app_error*")
-		if e == sloghandler.EventHeader {
-			tool, err = k.Attach(ueventstest.Ftrace, "app_L2K2")
+	}
+	handle()
+	tool, err := k.Attach(ueventstest.Ftrace, "app_error*")
+	require.NoError(t, err)
+	handle()
+	tool.Detach()
+	tool, err = k.Attach(ueventstest.Ftrace, "app_m")
+	require.NoError(t, err)
+	handle()
+	tool.Detach()
+	for name, n := range h.Stats() {
+		want := uevents.EventStats{}
+		if name == "app_m" {
+			want = uevents.EventStats{Written: 1, Matched: true}
 		}
-		require.NoError(t, err)
-		handle()
-		tool.Detach()
-		if e == sloghandler.Typed {
-			tool, err = k.Attach(ueventstest.Ftrace, "app_m")
-			require.NoError(t, err)
-			handle()
-			tool.Detach()
-		}
-		for name, n := range h.Stats() {
-			want := uevents.EventStats{}
-			if name == "app_m" {
-				want = uevents.EventStats{Written: 1, Matched: true}
-			}
-			assert.Equal(t, want, n, name)
-		}
-		require.NoError(t, h.Close())
-		require.NoError(t, p.Close())
-	})
+		assert.Equal(t, want, n, name)
+	}
+	require.NoError(t, h.Close())
+	require.NoError(t, p.Close())
 }
 
 // TestEmptyGroupIsNoDuplicate: a group without attributes, which is not written, does not take the place of an attribute of its name.
 func TestEmptyGroupIsNoDuplicate(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, UniqueKeys: true})
-		slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
-		assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
-	})
+	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
+	slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
+	assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
 }
 
 // TestMostSpecificField: an attribute in a group is for the field whose key names the group, whatever comes first.
@@ -285,19 +263,17 @@ func TestMostSpecificField(t *testing.T) {
 		UserID int `uevent:"user.id"`
 	}
 	declared := sloghandler.Declare[record]("user", nil)
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		h, tr := attached(t, sloghandler.Options{Encoding: e, Declarations: []sloghandler.AnyDeclaration{declared}})
-		for _, args := range [][]any{
-			{"id", 1, slog.Group("user", "id", 2)},
-			{slog.Group("user", "id", 2), "id", 1},
-			{slog.Group("user", "id", 2)},
-		} {
-			slog.New(h).Info("user", args...)
-			r := decoded(t, tr.Records()[0])
-			assert.Equal(t, "2", r.fields["user_id"], "%v", args)
-			assert.Equal(t, "{}", r.json, "%v", args)
-		}
-	})
+	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{declared}})
+	for _, args := range [][]any{
+		{"id", 1, slog.Group("user", "id", 2)},
+		{slog.Group("user", "id", 2), "id", 1},
+		{slog.Group("user", "id", 2)},
+	} {
+		slog.New(h).Info("user", args...)
+		r := decoded(t, tr.Records()[0])
+		assert.Equal(t, "2", r.fields["user_id"], "%v", args)
+		assert.Equal(t, "{}", r.json, "%v", args)
+	}
 }
 
 // TestUnconvertedOnce: what counts is an attribute that no field took, once.
@@ -318,25 +294,23 @@ func TestUnconvertedOnce(t *testing.T) {
 
 // TestUniqueKeysOfFields: duplicates are attributes of one key, whether a field holds them or not; two keys of one field are none.
 func TestUniqueKeysOfFields(t *testing.T) {
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		for _, c := range []struct {
-			args []any
-			json string
-		}{
-			{[]any{"status", "bad", "status", 200}, `{}`},
-			{[]any{"status", slog.GroupValue(slog.Int("a", 1)), "status", 200}, `{}`},
-			{[]any{"latency", time.Second, "latency_ns", 2 * time.Second}, `{"latency":1000000000}`},
+	for _, c := range []struct {
+		args []any
+		json string
+	}{
+		{[]any{"status", "bad", "status", 200}, `{}`},
+		{[]any{"status", slog.GroupValue(slog.Int("a", 1)), "status", 200}, `{}`},
+		{[]any{"latency", time.Second, "latency_ns", 2 * time.Second}, `{"latency":1000000000}`},
+	} {
+		for name, log := range map[string]func(*sloghandler.Handler){
+			"call":  func(h *sloghandler.Handler) { slog.New(h).Info("http request", c.args...) },
+			"bound": func(h *sloghandler.Handler) { slog.New(h).With(c.args[:2]...).Info("http request", c.args[2:]...) },
 		} {
-			for name, log := range map[string]func(*sloghandler.Handler){
-				"call":  func(h *sloghandler.Handler) { slog.New(h).Info("http request", c.args...) },
-				"bound": func(h *sloghandler.Handler) { slog.New(h).With(c.args[:2]...).Info("http request", c.args[2:]...) },
-			} {
-				h, tr := attached(t, sloghandler.Options{Encoding: e, UniqueKeys: true, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
-				log(h)
-				assert.Equal(t, c.json, decoded(t, tr.Records()[0]).json, "%s: %v", name, c.args)
-			}
+			h, tr := attached(t, sloghandler.Options{UniqueKeys: true, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+			log(h)
+			assert.Equal(t, c.json, decoded(t, tr.Records()[0]).json, "%s: %v", name, c.args)
 		}
-	})
+	}
 }
 
 // TestAllocationsOfSettled: looking at all attributes before the first is written takes memory of a pool only.
@@ -352,13 +326,11 @@ func TestAllocationsOfSettled(t *testing.T) {
 		r.AddAttrs(slog.Int(strconv.Itoa(i), i))
 	}
 	for path, o := range paths {
-		eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-			o.Encoding, o.Declarations = e, []sloghandler.AnyDeclaration{httpRequest}
-			h, _ := attached(t, o)
-			bound := h.WithAttrs([]slog.Attr{slog.String("method", "GET")}).WithGroup("g")
-			for name, h := range map[string]slog.Handler{"plain": h, "bound": bound} {
-				assert.Zero(t, testing.AllocsPerRun(20, func() { _ = h.Handle(t.Context(), r) }), "%s: %s", path, name)
-			}
-		})
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
+		h, _ := attached(t, o)
+		bound := h.WithAttrs([]slog.Attr{slog.String("method", "GET")}).WithGroup("g")
+		for name, h := range map[string]slog.Handler{"plain": h, "bound": bound} {
+			assert.Zero(t, testing.AllocsPerRun(20, func() { _ = h.Handle(t.Context(), r) }), "%s: %s", path, name)
+		}
 	}
 }

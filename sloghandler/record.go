@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strconv"
+	"sync/atomic"
 
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
 // record is a log record on its way to its events. It lives on the stack.
@@ -43,7 +48,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	if !level.event.Enabled() {
 		level = nil // slog's wrappers ask late, or not at all
 	}
-	if level == nil && (own == nil || own.event == nil) || h.leveler != nil && r.Level < leastOf(h.leveler) {
+	if level == nil && own == nil || h.leveler != nil && r.Level < leastOf(h.leveler) {
 		return nil
 	}
 	b := h.bound()
@@ -52,7 +57,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	if h.asks {
 		rec.ask(ctx)
 	}
-	if !h.settles {
+	if h.replace == nil {
 		if own == nil {
 			_, err := rec.write(level)
 			return err
@@ -71,7 +76,7 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 
 // writeStreamed writes the record of a declaration as its attributes come. It is not done if these have to be settled.
 func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool, err error) {
-	if own.event == nil || len(rec.context) > 0 || rec.bound.declared {
+	if len(rec.context) > 0 || rec.bound.steps != nil {
 		return false, nil
 	}
 	buf := bufpool.Get()
@@ -92,31 +97,29 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 	return true, rec.writeAll(level, err)
 }
 
-// writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With the encoding
-// EventHeader, a declaration has no event. With fields, the attributes of the call are the fields of a struct of the declaration.
+// writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With
+// fields, the attributes of the call are the fields of a struct of the declaration.
 func (rec *record) writeSettled(level *output, own *declaredOutput, fields bool) (err error) {
+	if own == nil { // duplicates are dropped in the text
+		return rec.writeAll(level, nil)
+	}
 	s := rec.settled
-	unique, header := rec.h.duplicates == attrjson.KeepLast, rec.h.encoding == EventHeader
 	if fields {
 		s.match(own, false)
-	}
-	if unique && header || own != nil && s.bound.declared && !fields {
+	} else {
 		s.gather()
 		rec.use(s)
 	}
-	if unique && (header || own != nil) { // else they are dropped in the text
+	if rec.h.duplicates == attrjson.KeepLast {
 		s.dropDuplicates()
 	}
-	if own != nil {
-		if !fields {
-			s.match(own, true)
-		}
-		if rec.own = own; own.event != nil {
-			rec.duplicate, err = rec.write(&own.output)
-			rec.own = nil
-			s.putBack()
-		}
+	if !fields {
+		s.match(own, true)
 	}
+	rec.own = own
+	rec.duplicate, err = rec.write(&own.output)
+	rec.own = nil
+	s.putBack()
 	return rec.writeAll(level, err)
 }
 
@@ -127,14 +130,6 @@ func (rec *record) writeAll(level *output, err error) error {
 	}
 	_, levelErr := rec.write(level)
 	return errors.Join(err, levelErr)
-}
-
-// write writes a record to an event, and returns whether the kernel took it.
-func (rec *record) write(o *output) (written bool, err error) {
-	if rec.h.encoding == EventHeader {
-		return false, rec.writeHeader(o)
-	}
-	return rec.writeTyped(o)
 }
 
 // each calls f for the attributes of the call that have no field of their own.
@@ -153,4 +148,223 @@ func (rec *record) each(f func(slog.Attr)) {
 		}
 		bit <<= 1
 	}
+}
+
+// write writes a record to an event, and returns whether the kernel took it.
+func (rec *record) write(o *output) (written bool, err error) {
+	buf := bufpool.Get()
+	var b payload.Builder
+	b.Begin(o.schema, *buf, rec.h.limit)
+	rec.putHead(&b, o)
+	if rec.own != nil {
+		rec.settled.putValues(&b, rec.own.fields)
+		return rec.end(&b, o, buf)
+	}
+	b.PutU8(o.duplicate, typedfield.Bool(rec.duplicate))
+	message := rec.from.Message
+	if rec.settled != nil {
+		message = rec.settled.message
+	}
+	b.Text(o.message, message)
+	return rec.end(&b, o, buf)
+}
+
+// putHead writes the fields that all records have, but for the source: texts are in the order of the fields.
+func (rec *record) putHead(b *payload.Builder, o *output) {
+	if rec.settled == nil {
+		if !rec.from.Time.IsZero() {
+			b.PutU64(o.time, typedfield.UnixNano(rec.from.Time))
+		}
+		b.PutU32(o.level, uint32(clamp(rec.from.Level)))
+	} else {
+		b.PutU64(o.time, rec.settled.time)
+		b.PutU32(o.level, uint32(rec.settled.level))
+	}
+	if rec.h.traceContext != nil {
+		b.ID(o.traceID, rec.traceID[:], rec.traceID != [16]byte{})
+		b.ID(o.spanID, rec.spanID[:], rec.spanID != [8]byte{})
+	}
+}
+
+// end writes source and attributes, hands the record to the kernel, and returns the buffer to its pool.
+func (rec *record) end(b *payload.Builder, o *output, buf *[]byte) (written bool, err error) {
+	if rec.h.sources != nil {
+		b.Text(o.source, rec.source())
+	}
+	b.Drop(rec.dropped)
+	none := rec.taken == all || rec.call == nil && len(rec.more) == 0
+	if none && len(rec.context) == 0 && rec.bound.prefix.Empty() {
+		b.Raw(o.attributes, noAttributes)
+		return o.event.WritePayload(b, buf)
+	}
+	var w attrjson.Writer
+	if len(rec.context) == 0 {
+		b.PrefixedObject(&w, &rec.bound.prefix)
+	} else {
+		b.PrefixedObject(&w, &attrjson.Prefix{Duplicates: rec.h.duplicates})
+		w.Attrs(rec.context)
+		w.Prefix(&rec.bound.prefix)
+	}
+	switch {
+	case none:
+	case rec.taken != 0:
+		rec.each(w.Attr)
+	default:
+		if rec.call != nil {
+			w.Record(rec.call)
+		}
+		w.Attrs(rec.more)
+	}
+	b.EndObject(o.attributes, &w, rec.h.duplicates)
+	return o.event.WritePayload(b, buf)
+}
+
+var noAttributes = []byte("{}")
+
+// putValues writes the values of declared fields.
+func (s *settled) putValues(b *payload.Builder, fields []field) {
+	for i := range fields {
+		if v := &s.values[i]; v.leaf > 0 {
+			fields[i].Put(b, v.num, v.text)
+		}
+	}
+}
+
+// head is what a record holds beside attributes and ids, as its fields have it.
+type head struct {
+	time    uint64
+	level   int32
+	message string
+	source  string
+}
+
+// headOf returns what a record of the program's has without ReplaceAttr, but for the source.
+func headOf(r *slog.Record) (hd head) {
+	hd.level, hd.message = clamp(r.Level), r.Message
+	if !r.Time.IsZero() {
+		hd.time = typedfield.UnixNano(r.Time)
+	}
+	return hd
+}
+
+// source returns the source of a record.
+func (rec *record) source() string {
+	if rec.settled != nil && rec.h.replace != nil {
+		return rec.settled.source
+	}
+	return rec.h.sources.text(rec.from)
+}
+
+// ask asks for what a context has.
+func (rec *record) ask(ctx context.Context) {
+	if rec.h.traceContext != nil {
+		rec.traceID, rec.spanID = idsOf(rec.h.traceContext, ctx)
+	}
+	rec.context = rec.h.contextAttrs(ctx)
+}
+
+// contextAttrs returns the attributes of the context.
+func (s *sink) contextAttrs(ctx context.Context) (all []slog.Attr) {
+	for _, from := range s.fromContext {
+		switch attrs := attrsOf(from, ctx); {
+		case len(all) == 0:
+			all = slices.Clip(attrs)
+		case len(attrs) > 0:
+			all = append(all, attrs...)
+		}
+	}
+	return all
+}
+
+// headAttrs is how many attributes replaceHead adds at most.
+const headAttrs = 4
+
+// replaceHead lets ReplaceAttr see what has fields of its own: time, level, message and source. What it
+// returns goes into the field if that can hold it, and else becomes an attribute.
+func (rec *record) replaceHead(s *settled) {
+	r, hd := rec.from, &s.head
+	if !r.Time.IsZero() {
+		hd.time = 0
+		if a := resolve(slog.Time(slog.TimeKey, r.Time.Round(0)), s.replace, nil); a.Value.Kind() == slog.KindTime {
+			hd.time = typedfield.UnixNano(a.Value.Time())
+		} else {
+			s.context = append(s.context, s.seen(a))
+		}
+	}
+	a := resolve(slog.Any(slog.LevelKey, r.Level), s.replace, nil)
+	if level, ok := levelOf(a.Value); ok {
+		hd.level = clamp(level)
+	} else {
+		s.context = append(s.context, s.seen(a))
+	}
+	hd.message = ""
+	if a := resolve(slog.String(slog.MessageKey, r.Message), s.replace, nil); a.Value.Kind() == slog.KindString {
+		hd.message = a.Value.String()
+	} else {
+		s.context = append(s.context, s.seen(a))
+	}
+	if rec.h.sources == nil {
+		return
+	}
+	if source := r.Source(); source != nil {
+		hd.source = ""
+		a := resolve(slog.Any(slog.SourceKey, source), s.replace, nil)
+		if source, ok := a.Value.Any().(*slog.Source); ok {
+			hd.source = sourceText(source)
+		} else if a.Value.Kind() == slog.KindString {
+			hd.source = a.Value.String()
+		} else {
+			s.context = append(s.context, s.seen(a))
+		}
+	}
+}
+
+// levelOf returns the level that a value stands for.
+func levelOf(v slog.Value) (slog.Level, bool) {
+	if v.Kind() == slog.KindInt64 {
+		return slog.Level(v.Int64()), true
+	}
+	level, ok := v.Any().(slog.Level)
+	return level, ok
+}
+
+// sources remembers the text of the places of log calls: finding a function's name
+// allocates and takes longer than everything else about a record. There are no more places
+// than the program has log calls, so nothing is ever forgotten.
+type sources struct {
+	lists [256]atomic.Pointer[sourcePlace] // by a hash of the PC
+}
+
+type sourcePlace struct {
+	pc   uintptr
+	text string
+	next *sourcePlace
+}
+
+// text returns the source of a record, or "" if it does not say.
+func (s *sources) text(r *slog.Record) string {
+	if r.PC == 0 {
+		return ""
+	}
+	list := &s.lists[uint64(r.PC)*0x9e3779b97f4a7c15>>56] // Fibonacci hashing
+	for found := list.Load(); found != nil; found = found.next {
+		if found.pc == r.PC {
+			return found.text
+		}
+	}
+	added := &sourcePlace{pc: r.PC, text: sourceText(r.Source())}
+	for {
+		// Another goroutine may add the same place, which does no harm.
+		added.next = list.Load()
+		if list.CompareAndSwap(added.next, added) {
+			return added.text
+		}
+	}
+}
+
+func sourceText(s *slog.Source) string {
+	if s == nil {
+		return ""
+	}
+	return s.Function + " " + s.File + ":" + strconv.Itoa(s.Line)
 }

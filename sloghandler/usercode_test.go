@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -142,36 +143,31 @@ func TestUserCode(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprint(site, "/", doing, "/", map[bool]string{false: "in the call", true: "bound"}[bound]), func(t *testing.T) {
-					eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-						var u *usage
-						var acted atomic.Bool
-						run := func() {
-							if u != nil && !acted.Swap(true) {
-								act.run(u)
-							}
+					var u *usage
+					var acted atomic.Bool
+					run := func() {
+						if u != nil && !acted.Swap(true) {
+							act.run(u)
 						}
-						o := sloghandler.Options{Encoding: e}
-						if e == sloghandler.Typed {
-							o.Declarations = []sloghandler.AnyDeclaration{sloghandler.Declare[request]("declared", nil)}
+					}
+					o := sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("declared", nil)}}
+					if code.option != nil {
+						code.option(&o, run)
+					}
+					u = use(t, o)
+					u.logOuter(func(l *slog.Logger) {
+						var k any = "v"
+						if code.value != nil {
+							k = code.value(run)
 						}
-						if code.option != nil {
-							code.option(&o, run)
+						if bound {
+							l.With("k", k).Info("declared", "after", 1)
+						} else {
+							l.Info("declared", "k", k, "after", 1)
 						}
-						u = use(t, o)
-						u.logOuter(func(l *slog.Logger) {
-							var k any = "v"
-							if code.value != nil {
-								k = code.value(run)
-							}
-							if bound {
-								l.With("k", k).Info("declared", "after", 1)
-							} else {
-								l.Info("declared", "k", k, "after", 1)
-							}
-						})
-						require.True(t, acted.Load(), "the code did not run")
-						u.check(act.ends, strings.HasPrefix(doing, "panics"))
 					})
+					require.True(t, acted.Load(), "the code did not run")
+					u.check(act.ends, strings.HasPrefix(doing, "panics"))
 				})
 			}
 		}
@@ -286,23 +282,55 @@ func TestValuesThatChange(t *testing.T) {
 			return c
 		},
 	}
-	eachEncoding(t, func(t *testing.T, e sloghandler.Encoding) {
-		for _, limit := range []int{0, 512} {
-			u := use(t, sloghandler.Options{Encoding: e, MaxPayload: limit})
-			for name, value := range values {
-				v := value()
-				bound := slog.New(u.h).With("bound", v)
-				for range 12 {
-					require.NotPanics(t, func() { bound.Info(name, "k", v, "after", 1) })
-					records := u.tool.Records()
-					require.Len(t, records, 1)
-					assert.LessOrEqual(t, len(records[0].Payload), u.p.MaxPayload())
-					l := readRecord(t, records[0])
-					assert.Equal(t, name, l.message)
-					assert.Contains(t, l.attributes, member{"after", json.Number("1")}, name)
-				}
+	for _, limit := range []int{0, 512} {
+		u := use(t, sloghandler.Options{MaxPayload: limit})
+		for name, value := range values {
+			v := value()
+			bound := slog.New(u.h).With("bound", v)
+			for range 12 {
+				require.NotPanics(t, func() { bound.Info(name, "k", v, "after", 1) })
+				records := u.tool.Records()
+				require.Len(t, records, 1)
+				assert.LessOrEqual(t, len(records[0].Payload), u.p.MaxPayload())
+				l := readRecord(t, records[0])
+				assert.Equal(t, name, l.message)
+				assert.Contains(t, l.attributes, member{"after", json.Number("1")}, name)
 			}
-			assert.Zero(t, u.h.Stats()["app_info"].Refused)
 		}
-	})
+		assert.Zero(t, u.h.Stats()["app_info"].Refused)
+	}
+}
+
+type levelerPanics struct{}
+
+func (levelerPanics) Level() slog.Level { panic("no level") }
+
+// panicsTwice is a value to panic with whose own method panics, too.
+type panicsTwice struct{}
+
+func (panicsTwice) Error() string { panic(panicsTwice{}) }
+
+// TestOptionsPanic: no function of the program can end it by a panic, and none loses a record. slog.JSONHandler lets them through.
+func TestOptionsPanic(t *testing.T) {
+	replace := func([]string, slog.Attr) slog.Attr { panic("no attribute") }
+	log := func(h slog.Handler) { slog.New(h).With("b", 1).WithGroup("g").Info("m", "k", 2) }
+	assert.Panics(t, func() { log(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{ReplaceAttr: replace})) })
+	assert.Panics(t, func() { log(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: levelerPanics{}})) })
+	for name, o := range map[string]sloghandler.Options{
+		"ReplaceAttr":            {ReplaceAttr: replace, AddSource: true},
+		"Level":                  {Level: levelerPanics{}},
+		"twice, ReplaceAttr":     {ReplaceAttr: func([]string, slog.Attr) slog.Attr { panic(panicsTwice{}) }, AddSource: true},
+		"twice, AttrFromContext": {AttrFromContext: []func(context.Context) []slog.Attr{func(context.Context) []slog.Attr { panic(panicsTwice{}) }}},
+		"TraceContext":           {TraceContext: func(context.Context) ([16]byte, [8]byte) { panic("no ids") }},
+		"AttrFromContext":        {AttrFromContext: []func(context.Context) []slog.Attr{func(context.Context) []slog.Attr { panic("no attributes") }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, tr := attached(t, o)
+			require.NotPanics(t, func() { log(h) })
+			records := tr.Records()
+			require.Len(t, records, 1)
+			list := readRecord(t, records[0]).attributes
+			assert.Equal(t, "g", list[len(list)-1].key)
+		})
+	}
 }

@@ -346,7 +346,7 @@ func TestDecodeEachType(t *testing.T) {
 func TestHeaderRoundTrip(t *testing.T) {
 	for _, arch := range archs {
 		for _, ids := range [][]UUID{{}, {sequence(1)}, {sequence(1), sequence(2)}, {{}, sequence(2)}} {
-			h := Header{Name: "name", Level: LevelCritical, Opcode: OpcodeReceive, ID: 0x1234, Version: 5, Tag: 0xabcd, Arch: arch}
+			h := Header{Name: "name", Level: LevelCritical, Opcode: Opcode(0xf0), ID: 0x1234, Version: 5, Tag: 0xabcd, Arch: arch}
 			var e Encoder
 			e.Begin(nil, &h, 0, ids...)
 			e.Uint64("x", 1)

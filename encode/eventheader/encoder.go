@@ -1,10 +1,12 @@
 package eventheader
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Encoder builds events whose fields are known only when they are logged. Call
@@ -188,11 +190,7 @@ func (e *Encoder) truncate() {
 	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }
 
-// Drop counts values that the caller has dropped before they came to the encoder, as lost. n must not be negative. Call it
-// between Begin and End.
-func (e *Encoder) Drop(n int) { e.lost += n }
-
-// Lost returns how many values the event that End returned last has lost to a limit or to [Encoder.Drop], or of
+// Lost returns how many values the event that End returned last has lost to a limit, or of
 // which a part is missing: the number in [TruncatedField], or 0 if there is no such field.
 func (e *Encoder) Lost() int { return e.lost }
 
@@ -215,4 +213,77 @@ func (e *Encoder) eventName(name string) string {
 	}
 	e.lost++
 	return chars.Clip(name, maxNameSize)
+}
+
+// Payload limits in bytes, counted from the header's first byte on.
+const (
+	// DefaultLimit is what ftrace keeps: it discards larger payloads silently.
+	DefaultLimit = tracepoint.MaxPayload
+	// MaxLimit is what producers of other languages allow.
+	MaxLimit = 65467
+)
+
+// Names of the fields that an encoder adds.
+const (
+	// TruncatedField is the last field of an event that lost something to a limit: an
+	// unsigned integer of 16 bits that says how many values were cut and how many
+	// fields were dropped.
+	TruncatedField = "_truncated"
+	// OverflowField is the last child of a struct that would have more than 127, and
+	// the last field of an event that would have more than 254: a struct with the
+	// others.
+	OverflowField = "_overflow"
+)
+
+// Limits of the decoders in C++ and Rust; the others are more lenient.
+const (
+	maxFields  = 255 - 1  // of an event; one is kept for TruncatedField
+	maxNesting = 8        // levels of structs
+	maxItems   = 4096 - 2 // steps of an event; one finds its end, one is TruncatedField's
+)
+
+const (
+	maxNameSize = 255 // bytes of an event's name; the format has no limit of its own
+
+	noName        = "_" // for an empty one
+	typeSize      = 3   // NUL, encoding and format after a field's name
+	truncatedSize = len(TruncatedField) + 2 + 2
+
+	// An encoder does not hold on to larger buffers.
+	maxKept = 1 << 16
+)
+
+var (
+	// ErrInvalid is wrapped by errors about what a caller asked for: a name, a
+	// type, a level. It is a mistake in the program, never a property of the data that is logged.
+	ErrInvalid = errors.New("invalid EventHeader event")
+
+	// ErrTooLarge is wrapped by the error of an event that does not fit the
+	// payload limit even after all its values were cut.
+	ErrTooLarge = errors.New("EventHeader event does not fit the payload limit")
+
+	// ErrMalformed is wrapped by every error of the decoder.
+	ErrMalformed = errors.New("malformed EventHeader event")
+)
+
+// DecodeError says what is wrong with the bytes or the tracepoint name of an
+// event that was to be decoded.
+type DecodeError struct {
+	Part    string // "name", "header", "metadata" or "data"
+	Offset  int    // in bytes from the start of the part
+	Problem string
+}
+
+// Error implements error.
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("%v: %s, byte %d: %s", ErrMalformed, e.Part, e.Offset, e.Problem)
+}
+
+// Unwrap returns [ErrMalformed].
+func (e *DecodeError) Unwrap() error { return ErrMalformed }
+
+var errNoBegin = invalidf("End without Begin")
+
+func invalidf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

@@ -188,7 +188,6 @@ func TestStructsAfterHugeArraysAreDropped(t *testing.T) {
 func TestEncoderArrays(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
 		e.Strings("strings", []string{"a", "", "größe", "bad \xff"})
-		Uints(e, "uint64s", []uint64{0, math.MaxUint64})
 		Ints(e, "int64s", []int64{math.MinInt64, 1})
 		Floats(e, "float64s", []float64{0.5, math.Inf(1)})
 		e.Bools("bools", []bool{true, false})
@@ -197,7 +196,6 @@ func TestEncoderArrays(t *testing.T) {
 	})
 	assert.Equal(t, []Node{
 		{Name: "strings", Type: TypeString, Value: []any{"a", "", "größe", `bad \xff`}},
-		{Name: "uint64s", Type: TypeUint64, Value: []any{uint64(0), uint64(math.MaxUint64)}},
 		{Name: "int64s", Type: TypeInt64, Value: []any{int64(math.MinInt64), int64(1)}},
 		{Name: "float64s", Type: TypeFloat64, Value: []any{0.5, math.Inf(1)}},
 		{Name: "bools", Type: TypeBool, Value: []any{true, false}},
@@ -208,7 +206,6 @@ func TestEncoderArrays(t *testing.T) {
 
 type (
 	celsius int16
-	port    uint32
 	ratio   float32
 )
 
@@ -224,16 +221,9 @@ func TestArraysOfEachType(t *testing.T) {
 		Ints(&e, "int32", []int32{math.MinInt32, -1, math.MaxInt32})
 		Ints(&e, "int64", []int64{math.MinInt64, -1, math.MaxInt64})
 		Ints(&e, "celsius", []celsius{-273})
-		Uints(&e, "uint", []uint{0, math.MaxUint})
-		Uints(&e, "uint8", []uint8{0, math.MaxUint8})
-		Uints(&e, "uint16", []uint16{0, math.MaxUint16})
-		Uints(&e, "uint32", []uint32{0, math.MaxUint32})
-		Uints(&e, "uint64", []uint64{0, math.MaxUint64})
-		Uints(&e, "port", []port{443})
 		Floats(&e, "float32", []float32{math.SmallestNonzeroFloat32, math.MaxFloat32})
 		Floats(&e, "float64", []float64{math.SmallestNonzeroFloat64, math.MaxFloat64})
 		Floats(&e, "ratio", []ratio{0.5})
-		Texts(&e, "errors", []error{ErrInvalid, ErrTooLarge}, error.Error)
 		nodes := requireEvent(t, end(t, &e), 0)
 		assert.Equal(t, []Node{
 			{Name: "int", Type: Type(FormatSigned)<<8 | Type(Value16) + word, Value: []any{int64(math.MinInt), int64(-1), int64(math.MaxInt)}},
@@ -242,16 +232,9 @@ func TestArraysOfEachType(t *testing.T) {
 			{Name: "int32", Type: TypeInt32, Value: []any{int64(math.MinInt32), int64(-1), int64(math.MaxInt32)}},
 			{Name: "int64", Type: TypeInt64, Value: []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)}},
 			{Name: "celsius", Type: TypeInt16, Value: []any{int64(-273)}},
-			{Name: "uint", Type: Type(Value16) + word, Value: []any{uint64(0), uint64(math.MaxUint)}},
-			{Name: "uint8", Type: TypeUint8, Value: []any{uint64(0), uint64(math.MaxUint8)}},
-			{Name: "uint16", Type: TypeUint16, Value: []any{uint64(0), uint64(math.MaxUint16)}},
-			{Name: "uint32", Type: TypeUint32, Value: []any{uint64(0), uint64(math.MaxUint32)}},
-			{Name: "uint64", Type: TypeUint64, Value: []any{uint64(0), uint64(math.MaxUint64)}},
-			{Name: "port", Type: TypeUint32, Value: []any{uint64(443)}},
 			{Name: "float32", Type: TypeFloat32, Value: []any{float32(math.SmallestNonzeroFloat32), float32(math.MaxFloat32)}},
 			{Name: "float64", Type: TypeFloat64, Value: []any{math.SmallestNonzeroFloat64, math.MaxFloat64}},
 			{Name: "ratio", Type: TypeFloat32, Value: []any{float32(0.5)}},
-			{Name: "errors", Type: TypeString, Value: []any{ErrInvalid.Error(), ErrTooLarge.Error()}},
 		}, nodes)
 	}
 }
@@ -393,25 +376,6 @@ func TestEncoderRefuses(t *testing.T) {
 			e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
 			assert.Empty(t, requireEvent(t, end(t, &e), 0))
 		})
-	}
-}
-
-// TestEncoderDrop: the event counts values that its caller has dropped, also beside those that the encoder drops itself.
-func TestEncoderDrop(t *testing.T) {
-	for text, want := range map[string]uint64{"short": 3, strings.Repeat("long", 2000): 4} {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
-		e.Drop(1)
-		e.String("text", text)
-		e.Drop(2)
-		tree := requireEvent(t, end(t, &e), 0)
-		assert.Equal(t, TruncatedField, tree[1].Name)
-		assert.Equal(t, want, tree[1].Value)
-		assert.EqualValues(t, want, e.Lost())
-
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
-		e.Drop(0)
-		assert.Empty(t, requireEvent(t, end(t, &e), 0), "the next event has nothing of it")
 	}
 }
 

@@ -92,7 +92,7 @@ func ExampleEncoder_Value() {
 func ExampleUUID() {
 	span, parent := eventheader.UUID{15: 2}, eventheader.UUID{15: 1}
 	var e eventheader.Encoder
-	h := eventheader.Header{Name: "span", Level: eventheader.LevelInfo, Opcode: eventheader.OpcodeActivityStart}
+	h := eventheader.Header{Name: "span", Level: eventheader.LevelInfo, Opcode: eventheader.Opcode(1)}
 	e.Begin(nil, &h, 0, span, parent)
 	payload, err := e.End()
 	if err != nil {
@@ -102,7 +102,7 @@ func ExampleUUID() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(ev.Name, ev.Opcode == eventheader.OpcodeActivityStart, ev.Activity, ev.Related)
+	fmt.Println(ev.Name, ev.Opcode == eventheader.Opcode(1), ev.Activity, ev.Related)
 	// Output: span true 00000000-0000-0000-0000-000000000002 00000000-0000-0000-0000-000000000001
 }
 

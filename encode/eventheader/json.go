@@ -1,6 +1,15 @@
 package eventheader
 
-import "strconv"
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/chars"
+)
 
 // AppendJSON appends the event as a JSON object without white space: "n" with
 // provider and event name, the fields, and "meta" with what the header says. On
@@ -114,4 +123,172 @@ func appendKey(dst []byte, c *Cursor) []byte {
 		dst = appendUpperHex(dst, uint64(c.field.tag))
 	}
 	return append(dst, '"', ':')
+}
+
+// AppendJSON appends the value as JSON. The table in the package's documentation
+// says in which form.
+func (v Value) AppendJSON(dst []byte) []byte {
+	switch f := v.format(); f {
+	case FormatDefault:
+		return append(dst, "null"...)
+	case FormatUnsigned:
+		return strconv.AppendUint(dst, v.uint(), 10)
+	case FormatSigned, FormatPID:
+		return strconv.AppendInt(dst, v.int(), 10)
+	case FormatHex:
+		return appendHex(dst, v.uint())
+	case FormatErrno:
+		return appendErrno(dst, v.int())
+	case FormatTime:
+		return appendTime(dst, v.int())
+	case FormatBool:
+		if n := v.uint(); n > 1 {
+			return strconv.AppendInt(dst, int64(int32(n)), 10)
+		}
+		return strconv.AppendBool(dst, v.uint() == 1)
+	case FormatFloat:
+		if len(v.raw) == 4 {
+			return appendFloat(dst, float64(v.float32()), 32)
+		}
+		return appendFloat(dst, v.float64(), 64)
+	case FormatUUID:
+		return append(UUID(v.raw).append(append(dst, '"')), '"')
+	case FormatPort:
+		return strconv.AppendUint(dst, v.port(), 10)
+	case FormatIP:
+		return append(v.addr().AppendTo(append(dst, '"')), '"')
+	case FormatHexBytes:
+		return appendHexBytes(dst, v.raw)
+	default:
+		b, form := v.textForm(f)
+		return append(appendEscaped(append(dst, '"'), b, form), '"')
+	}
+}
+
+func appendHex(dst []byte, v uint64) []byte {
+	dst = append(dst, `"0x`...)
+	return append(appendUpperHex(dst, v), '"')
+}
+
+func appendUpperHex(dst []byte, v uint64) []byte {
+	start := len(dst)
+	dst = strconv.AppendUint(dst, v, 16)
+	for i, c := range dst[start:] {
+		if c >= 'a' {
+			dst[start+i] = c - 'a' + 'A'
+		}
+	}
+	return dst
+}
+
+func appendHexBytes(dst, b []byte) []byte {
+	dst = append(dst, '"')
+	for i := range b {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = hex.AppendEncode(dst, b[i:i+1])
+	}
+	return append(dst, '"')
+}
+
+// Years outside of this range do not fit the C library's broken-down time, which
+// the reference decoder uses.
+const (
+	minTime = -67768040609740800
+	maxTime = 67768036191676799
+)
+
+func appendTime(dst []byte, seconds int64) []byte {
+	dst = append(dst, '"')
+	if seconds < minTime || seconds > maxTime {
+		dst = append(dst, "TIME("...)
+		dst = strconv.AppendInt(dst, seconds, 10)
+		return append(dst, ')', '"')
+	}
+	t := time.Unix(seconds, 0).UTC()
+	dst = t.AppendFormat(dst, "2006-01-02T15:04:05")
+	return append(dst, '"')
+}
+
+// appendFloat appends the shortest form that reads back as the same number:
+// scientific if that is shorter. Infinities and NaNs are strings, since JSON has none.
+func appendFloat(dst []byte, v float64, size int) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(text.AppendFloat(append(dst, '"'), v, size), '"')
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'e', -1, size)
+	scientific := len(dst) - start
+	dst = strconv.AppendFloat(dst, v, 'f', -1, size)
+	fixed := dst[start+scientific:]
+	if scientific < len(fixed) {
+		return dst[:start+scientific]
+	}
+	return append(dst[:start], fixed...)
+}
+
+// appendEscaped appends a text as the inside of a JSON string.
+func appendEscaped(dst, b []byte, form textForm) []byte {
+	if form == formUTF8 {
+		// Most text is ASCII that needs no escape.
+		n := 0
+		for n < len(b) && chars.IsPlain(b[n]) && b[n] != '"' {
+			n++
+		}
+		if dst, b = append(dst, b[:n]...), b[n:]; len(b) == 0 {
+			return dst
+		}
+	}
+	for {
+		switch r, n := form.rune(b); {
+		case n == 0:
+			return dst
+		case escaped(r):
+			dst, b = chars.AppendJSONRune(dst, r), b[n:]
+		default:
+			dst, b = utf8.AppendRune(dst, r), b[n:]
+		}
+	}
+}
+
+// escaped reports whether a character is written as an escape: what JSON demands,
+// and what would let a text end a line, drive a terminal or disguise other text.
+func escaped(r rune) bool { return r == '"' || r == '\\' || chars.Unprintable(r) }
+
+// appendErrno appends an error number as JSON: "ENOENT(2)", or "ERRNO(-1)" if it has no name.
+func appendErrno(dst []byte, n int64) []byte {
+	name := "ERRNO"
+	if n > 0 && n < int64(len(errnoNames)) && errnoNames[n] != "" {
+		name = errnoNames[n]
+	}
+	dst = append(dst, '"')
+	dst = append(dst, name...)
+	dst = append(dst, '(')
+	dst = strconv.AppendInt(dst, n, 10)
+	return append(dst, ')', '"')
+}
+
+// errnoNames are Linux's error numbers on most architectures
+// (include/uapi/asm-generic/errno-base.h and errno.h).
+var errnoNames = [...]string{
+	1: "EPERM", 2: "ENOENT", 3: "ESRCH", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 8: "ENOEXEC", 9: "EBADF",
+	10: "ECHILD", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES", 14: "EFAULT", 15: "ENOTBLK", 16: "EBUSY", 17: "EEXIST",
+	18: "EXDEV", 19: "ENODEV", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL", 23: "ENFILE", 24: "EMFILE", 25: "ENOTTY",
+	26: "ETXTBSY", 27: "EFBIG", 28: "ENOSPC", 29: "ESPIPE", 30: "EROFS", 31: "EMLINK", 32: "EPIPE", 33: "EDOM",
+	34: "ERANGE", 35: "EDEADLK", 36: "ENAMETOOLONG", 37: "ENOLCK", 38: "ENOSYS", 39: "ENOTEMPTY", 40: "ELOOP",
+	42: "ENOMSG", 43: "EIDRM", 44: "ECHRNG", 45: "EL2NSYNC", 46: "EL3HLT", 47: "EL3RST", 48: "ELNRNG", 49: "EUNATCH",
+	50: "ENOCSI", 51: "EL2HLT", 52: "EBADE", 53: "EBADR", 54: "EXFULL", 55: "ENOANO", 56: "EBADRQC", 57: "EBADSLT",
+	59: "EBFONT", 60: "ENOSTR", 61: "ENODATA", 62: "ETIME", 63: "ENOSR", 64: "ENONET", 65: "ENOPKG", 66: "EREMOTE",
+	67: "ENOLINK", 68: "EADV", 69: "ESRMNT", 70: "ECOMM", 71: "EPROTO", 72: "EMULTIHOP", 73: "EDOTDOT", 74: "EBADMSG",
+	75: "EOVERFLOW", 76: "ENOTUNIQ", 77: "EBADFD", 78: "EREMCHG", 79: "ELIBACC", 80: "ELIBBAD", 81: "ELIBSCN",
+	82: "ELIBMAX", 83: "ELIBEXEC", 84: "EILSEQ", 85: "ERESTART", 86: "ESTRPIPE", 87: "EUSERS", 88: "ENOTSOCK",
+	89: "EDESTADDRREQ", 90: "EMSGSIZE", 91: "EPROTOTYPE", 92: "ENOPROTOOPT", 93: "EPROTONOSUPPORT",
+	94: "ESOCKTNOSUPPORT", 95: "EOPNOTSUPP", 96: "EPFNOSUPPORT", 97: "EAFNOSUPPORT", 98: "EADDRINUSE",
+	99: "EADDRNOTAVAIL", 100: "ENETDOWN", 101: "ENETUNREACH", 102: "ENETRESET", 103: "ECONNABORTED", 104: "ECONNRESET",
+	105: "ENOBUFS", 106: "EISCONN", 107: "ENOTCONN", 108: "ESHUTDOWN", 109: "ETOOMANYREFS", 110: "ETIMEDOUT",
+	111: "ECONNREFUSED", 112: "EHOSTDOWN", 113: "EHOSTUNREACH", 114: "EALREADY", 115: "EINPROGRESS", 116: "ESTALE",
+	117: "EUCLEAN", 118: "ENOTNAM", 119: "ENAVAIL", 120: "EISNAM", 121: "EREMOTEIO", 122: "EDQUOT", 123: "ENOMEDIUM",
+	124: "EMEDIUMTYPE", 125: "ECANCELED", 126: "ENOKEY", 127: "EKEYEXPIRED", 128: "EKEYREVOKED", 129: "EKEYREJECTED",
+	130: "EOWNERDEAD", 131: "ENOTRECOVERABLE", 132: "ERFKILL", 133: "EHWPOISON",
 }

@@ -131,7 +131,7 @@ func TestAppendMetaJSON(t *testing.T) {
 	ev := &Event{}
 	assert.Empty(t, ev.AppendMetaJSON(nil))
 	ev = &Event{
-		Header:     Header{Level: LevelError, Opcode: OpcodeReceive, ID: 1, Version: 2, Tag: 0xabc},
+		Header:     Header{Level: LevelError, Opcode: Opcode(0xf0), ID: 1, Version: 2, Tag: 0xabc},
 		Tracepoint: Name{Keyword: math.MaxUint64},
 		Activity:   sequence(0),
 		Related:    sequence(1),

@@ -36,8 +36,7 @@ var adapters = []struct {
 	pkg, encoding string
 	open          func(*testing.T, *uevents.Provider) adapter
 }{
-	{"sloghandler", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openSlog(t, p, sloghandler.Typed) }},
-	{"sloghandler", "EventHeader", func(t *testing.T, p *uevents.Provider) adapter { return openSlog(t, p, sloghandler.EventHeader) }},
+	{"sloghandler", "typed", openSlog},
 	{"ueventslog", "typed", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, nil) }},
 	{"ueventslog", "Common Schema", func(t *testing.T, p *uevents.Provider) adapter { return openLog(t, p, ueventslog.WithCommonSchema4()) }},
 	{"ueventstrace", "typed", func(t *testing.T, p *uevents.Provider) adapter {
@@ -49,10 +48,10 @@ var adapters = []struct {
 	{"ueventsmetric", "typed", openMetric},
 }
 
-func openSlog(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) adapter {
+func openSlog(t *testing.T, p *uevents.Provider) adapter {
 	type request struct{ Status int }
 	h, err := sloghandler.New(program, &sloghandler.Options{
-		Provider: p, Encoding: e, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })

@@ -54,8 +54,8 @@ const marker = 7777
 // positions writes one record for each place that a text can have in the signals of an adapter.
 type positions map[string]func(s string)
 
-func slogPositions(t *testing.T, p *uevents.Provider, e sloghandler.Encoding) positions {
-	h, err := sloghandler.New(program, &sloghandler.Options{Provider: p, Encoding: e})
+func slogPositions(t *testing.T, p *uevents.Provider) positions {
+	h, err := sloghandler.New(program, &sloghandler.Options{Provider: p})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
 	l := slog.New(h)
@@ -199,11 +199,8 @@ func metricPositions(t *testing.T, p *uevents.Provider) positions {
 // keeps, is one line of printable characters in each of its texts, and has its number.
 func TestTextsInEveryPosition(t *testing.T) {
 	for name, open := range map[string]func(*testing.T, *uevents.Provider) positions{
-		"sloghandler": func(t *testing.T, p *uevents.Provider) positions { return slogPositions(t, p, sloghandler.Typed) },
-		"sloghandler, EventHeader": func(t *testing.T, p *uevents.Provider) positions {
-			return slogPositions(t, p, sloghandler.EventHeader)
-		},
-		"ueventslog": func(t *testing.T, p *uevents.Provider) positions { return logPositions(t, p, nil) },
+		"sloghandler": slogPositions,
+		"ueventslog":  func(t *testing.T, p *uevents.Provider) positions { return logPositions(t, p, nil) },
 		"ueventslog, Common Schema": func(t *testing.T, p *uevents.Provider) positions {
 			return logPositions(t, p, ueventslog.WithCommonSchema4())
 		},

@@ -38,8 +38,7 @@ func goldenSamples(t testing.TB) map[string][]otlptest.Sample {
 	t.Helper()
 	all := map[string][]otlptest.Sample{"otlp_metrics": otlpMetrics(t), "eventheader": foreignHeaders(t), "commonschema_foreign": foreignSchema(t)}
 	for name, run := range map[string]otlptest.Program{
-		"slog":              slogProgram(sloghandler.Typed),
-		"slog_eventheader":  slogProgram(sloghandler.EventHeader),
+		"slog":              slogProgram,
 		"log":               logProgram(nil),
 		"log_commonschema":  logProgram(ueventslog.WithCommonSchema4()),
 		"span":              spanProgram(nil),
@@ -76,26 +75,24 @@ type declaredRequest struct {
 	Cached  bool          `uevent:"cached"`
 }
 
-func slogProgram(encoding sloghandler.Encoding) otlptest.Program {
-	return func(t testing.TB, p *uevents.Provider) func() {
-		h, err := sloghandler.New("myapp", &sloghandler.Options{
-			Provider: p, Encoding: encoding, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[declaredRequest]("request", nil)},
-			TraceContext: func(context.Context) ([16]byte, [8]byte) { return testTrace, testSpan },
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, h.Close()) })
-		return func() {
-			all := slog.NewRecord(happened, slog.LevelWarn+1, "cache \"miss\"\n", 0)
-			all.Add("n", 1, "key", "user:41\t", "big", uint64(math.MaxUint64), "half", 0.5, "hit", false, "took", 1500*time.Microsecond, "at", happened,
-				slog.Group("g", "n", 3, slog.Group("h", "m", "x")), "err", errors.New("boom"), "bytes", []byte{1, 2}, "list", []any{1, "b", nil}, "n", 2)
-			declared := slog.NewRecord(happened, slog.LevelInfo, "request", 0)
-			declared.Add("route", "/users/{id}", "status", 200, "latency", 1500*time.Microsecond, "cached", true, "other", "x")
-			for _, r := range []slog.Record{
-				all, declared, slog.NewRecord(happened, -20, "lowest", 0), slog.NewRecord(happened, slog.LevelError, "", 0),
-				slog.NewRecord(time.Time{}, 40, "highest, without a time", 0),
-			} {
-				require.NoError(t, h.Handle(context.Background(), r))
-			}
+func slogProgram(t testing.TB, p *uevents.Provider) func() {
+	h, err := sloghandler.New("myapp", &sloghandler.Options{
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[declaredRequest]("request", nil)},
+		TraceContext: func(context.Context) ([16]byte, [8]byte) { return testTrace, testSpan },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return func() {
+		all := slog.NewRecord(happened, slog.LevelWarn+1, "cache \"miss\"\n", 0)
+		all.Add("n", 1, "key", "user:41\t", "big", uint64(math.MaxUint64), "half", 0.5, "hit", false, "took", 1500*time.Microsecond, "at", happened,
+			slog.Group("g", "n", 3, slog.Group("h", "m", "x")), "err", errors.New("boom"), "bytes", []byte{1, 2}, "list", []any{1, "b", nil}, "n", 2)
+		declared := slog.NewRecord(happened, slog.LevelInfo, "request", 0)
+		declared.Add("route", "/users/{id}", "status", 200, "latency", 1500*time.Microsecond, "cached", true, "other", "x")
+		for _, r := range []slog.Record{
+			all, declared, slog.NewRecord(happened, -20, "lowest", 0), slog.NewRecord(happened, slog.LevelError, "", 0),
+			slog.NewRecord(time.Time{}, 40, "highest, without a time", 0),
+		} {
+			require.NoError(t, h.Handle(context.Background(), r))
 		}
 	}
 }
@@ -291,7 +288,7 @@ func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 	for level := eventheader.LevelCritical; level <= eventheader.LevelVerbose; level++ {
 		header("Prov_L"+string('0'+byte(level))+"K1", eventheader.Header{Name: "Level", Level: level}, nil, func(*eventheader.Encoder) {})
 	}
-	values := eventheader.Header{Name: "Values;attribute=x", Level: eventheader.LevelInfo, ID: 7, Version: 1, Tag: 0xf00, Opcode: eventheader.OpcodeActivityStart}
+	values := eventheader.Header{Name: "Values;attribute=x", Level: eventheader.LevelInfo, ID: 7, Version: 1, Tag: 0xf00, Opcode: eventheader.Opcode(1)}
 	header("Prov_L4Kff", values, []eventheader.UUID{{1}, {2}}, func(e *eventheader.Encoder) {
 		e.Uint64("large", math.MaxUint64)
 		e.Bool("ok", true)

@@ -111,7 +111,7 @@ func TestOtherEvents(t *testing.T) {
 			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
 			ev.EventName, ev.Severity = "Startup", reader.SeverityError
 			ev.Header = &eventheader.Event{
-				Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.OpcodeActivityStart, ID: 7, Version: 1, Tag: 0xffff},
+				Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.Opcode(1), ID: 7, Version: 1, Tag: 0xffff},
 				Tracepoint: eventheader.Name{Provider: "Prov", Level: eventheader.LevelError, Keyword: 1 << 63},
 				Activity:   eventheader.UUID{1}, Related: eventheader.UUID{2},
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -71,8 +72,14 @@ func programs() {
 		if err != nil {
 			return err
 		}
-		if _, err := sloghandler.New("billing", &sloghandler.Options{Provider: p, Encoding: sloghandler.EventHeader}); err != nil {
-			return err
+		for level := eventheader.LevelVerbose; level >= eventheader.LevelError; level-- {
+			d, err := eventheader.Name{Provider: "billing", Level: level, Keyword: 2}.Declaration()
+			if err != nil {
+				return err
+			}
+			if _, err := p.Register(d, nil); err != nil {
+				return err
+			}
 		}
 		if _, err := p.Register(tracepoint.MustParse("sensor u32 id; s64 value; struct raw data 16; char[8] unit"), nil); err != nil {
 			return err

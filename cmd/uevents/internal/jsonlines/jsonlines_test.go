@@ -56,7 +56,7 @@ func events() []reader.Event {
 	add(func(ev *reader.Event) {
 		ev.Name = "Prov_L2K1f"
 		ev.Header = &eventheader.Event{
-			Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.OpcodeReply, ID: 7, Version: 1, Tag: 0xffff},
+			Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.Opcode(6), ID: 7, Version: 1, Tag: 0xffff},
 			Tracepoint: eventheader.Name{Provider: "Prov", Level: eventheader.LevelError, Keyword: 0x1f},
 			Activity:   eventheader.UUID{1}, Related: eventheader.UUID{2},
 		}
