@@ -17,7 +17,7 @@ MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not 
 # come first.
 PACKAGES := $(MODULES:%=./%/...) ./...
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./uevents/perf ./internal/memory/layout ./internal/memory/ring ./internal/condition
+PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./internal/perf ./internal/memory/layout ./internal/memory/ring ./internal/condition
 # Packages whose tests could: those with package uevents in them.
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 
@@ -234,7 +234,7 @@ vm-collector: deps collector ## a million records of four programs through a Col
 vm-host: deps ## guests play machines with user_events: go test changes nothing there
 	$(say) 'go test on a machine with user_events'
 	@$(VM) test -as-host -kernel $(MAIN) -append lsm=apparmor $(TOUCHING) -short
-	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./uevents/tracefs ./uevents/perf ./structevent -short
+	@$(VM) test -as-host -kernel 6.1 -append lsm=apparmor ./uevents ./internal/tracefs ./internal/perf ./structevent -short
 
 .PHONY: vm-count
 vm-count: ## count instructions of benchmarks: KERNEL=6.12 PKG=./uevents BENCH=Write BENCHTIME=1000x

@@ -9,7 +9,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // bare is how an event of its own, whose fields are of the kernel's types, says a part of the

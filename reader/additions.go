@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // Addition selects records beside those that Options select: see [Reader.Add].

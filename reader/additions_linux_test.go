@@ -104,7 +104,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 		require.NoError(t, err)
 		return c
 	}
-	r, err := reader.Open(nil, &reader.Options{
+	r, err := reader.Open(&reader.Options{
 		Events: []string{"additions_warn"}, Where: where("n & 0xffff and not (n =~ '[13579]$')"), Transport: read, Processes: []int{os.Getpid()},
 		Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
 	})
@@ -171,8 +171,9 @@ func TestKernelAdditionsFiltered(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
 	where, err := reader.ParseCondition("level >= warn2")
 	require.NoError(t, err)
-	r, err := reader.Open(fs, &reader.Options{
-		Events: []string{"filtered_warn"}, Where: where, Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
+	r, err := reader.Open(&reader.Options{
+		Tracefs: fs.Path(),
+		Events:  []string{"filtered_warn"}, Where: where, Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
@@ -232,8 +233,9 @@ func TestKernelAdditionsShare(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
 	where, err := reader.ParseCondition("level >= warn2")
 	require.NoError(t, err)
-	r, err := reader.Open(fs, &reader.Options{
-		Events: []string{"addshare_warn"}, Where: where, Share: reader.Share{Records: 100},
+	r, err := reader.Open(&reader.Options{
+		Tracefs: fs.Path(),
+		Events:  []string{"addshare_warn"}, Where: where, Share: reader.Share{Records: 100},
 		Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
 	})
 	require.NoError(t, err)

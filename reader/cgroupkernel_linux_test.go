@@ -46,7 +46,7 @@ func TestContainerOfShortProcess(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, os.WriteFile(control, []byte("-memory"), 0)) })
 
 	register()
-	r, err := reader.Open(fs, &reader.Options{Events: []string{"short_process"}, CgroupID: true})
+	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Events: []string{"short_process"}, CgroupID: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // withCgroups returns processes with a directory of cgroups, and a function that makes one and returns its id.
@@ -156,6 +156,6 @@ func TestCgroupPath(t *testing.T) {
 	}
 	_, ok := pathIn(mounts, "/sys/fs/cgroups")
 	assert.False(t, ok)
-	_, err := Open(nil, &Options{Events: []string{"*"}, Cgroup: t.TempDir()})
+	_, err := Open(&Options{Events: []string{"*"}, Cgroup: t.TempDir()})
 	assert.ErrorIs(t, err, errno.EINVAL)
 }

@@ -52,7 +52,7 @@ func compareConditions(t *testing.T, transport uevents.Transport, conditions int
 		if transport == uevents.TransportMemory {
 			o.Transport = reader.TransportMemory
 		}
-		r, err := reader.Open(nil, o)
+		r, err := reader.Open(o)
 		require.NoError(t, err, "%v", where)
 		return r
 	}

@@ -5,7 +5,7 @@
 //
 //	where, err := reader.ParseCondition("level >= warn and not has(health_check)")
 //	...
-//	r, err := reader.Open(nil, &reader.Options{Events: []string{"myapp"}, Where: where})
+//	r, err := reader.Open(&reader.Options{Events: []string{"myapp"}, Where: where})
 //	...
 //	defer r.Close()
 //	for ev, err := range r.Events(ctx) { // until ctx is done

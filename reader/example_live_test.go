@@ -17,7 +17,7 @@ func ExampleReader_Events() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := reader.Open(nil, &reader.Options{
+	r, err := reader.Open(&reader.Options{
 		Events: []string{"myapp"},
 		Where:  where,
 		Notify: func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },

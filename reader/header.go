@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // decodeHeader decodes an EventHeader event: first all fields, then their meaning.

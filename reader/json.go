@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // maxDepth limits the nesting of lists and maps in a JSON text. No adapter writes deeper ones.

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/perf"
 )
 
 // TestDecodeKernelRecords: records of the kernel, decoded with its formats, equal the records of the same program on a
@@ -88,7 +88,7 @@ func TestErrorsSurviveFlood(t *testing.T) {
 	h, err := sloghandler.New("flooded", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	r, err := reader.Open(fs, &reader.Options{Events: []string{"flooded"}, BufferSize: 1})
+	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Events: []string{"flooded"}, BufferSize: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	logger := slog.New(h)
@@ -130,7 +130,7 @@ func TestEventsOfKernel(t *testing.T) {
 	h, err := sloghandler.New("kept", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	r, err := reader.Open(fs, &reader.Options{Events: []string{"kept"}, BufferSize: 1, Latency: time.Millisecond})
+	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Events: []string{"kept"}, BufferSize: 1, Latency: time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	logger := slog.New(h)

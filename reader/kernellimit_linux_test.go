@@ -38,8 +38,9 @@ func TestLimitOfEndedProgram(t *testing.T) {
 	p, ev, err := register("limit_ended u32 a")
 	require.NoError(t, err)
 	var notices []reader.Notice
-	r, err := reader.Open(fs, &reader.Options{
-		Events: []string{"limit_ended"}, Limit: 1, Latency: time.Millisecond, Poll: time.Millisecond,
+	r, err := reader.Open(&reader.Options{
+		Tracefs: fs.Path(),
+		Events:  []string{"limit_ended"}, Limit: 1, Latency: time.Millisecond, Poll: time.Millisecond,
 		Notify: func(n reader.Notice) { notices = append(notices, n) },
 	})
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/perf"
 )
 
 // limitState says what Options.Limit and Share do to an event of the kernel.

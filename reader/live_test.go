@@ -20,11 +20,11 @@ import (
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 type request struct {
@@ -538,18 +538,18 @@ func TestOpenArguments(t *testing.T) {
 		{Events: []string{"myapp", "sched:sched_switch"}, Transport: TransportMemory},
 		{Events: all, Cgroup: filepath.Join(t.TempDir(), "missing")},
 	} {
-		_, err := Open(dir, &o)
+		_, err := Open(&o)
 		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)
 	}
 	for _, o := range []*Options{nil, {}, {Events: []string{}}} {
-		_, err := Open(dir, o)
+		_, err := Open(o)
 		assert.ErrorIs(t, err, errno.EINVAL)
 		assert.ErrorContains(t, err, `the option Events is empty, and "*" selects all user events`)
 	}
-	_, err := newReader(dir, &Options{Events: all, Processes: []int{5}}, t.TempDir())
+	_, err := newReader(&Options{Tracefs: dir.Path(), Events: all, Processes: []int{5}}, t.TempDir())
 	assert.ErrorIs(t, err, errno.ESRCH)
 	proc := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(proc, "5"), 0o700))
-	_, err = newReader(dir, &Options{Events: all, Processes: []int{5}}, proc)
+	_, err = newReader(&Options{Tracefs: dir.Path(), Events: all, Processes: []int{5}}, proc)
 	assert.NoError(t, err)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // TestReaderLosses: lost records are reported by event, about once a second and at the end.

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -117,7 +117,8 @@ func (m *machine) open(o Options) (*Reader, error) {
 		}
 		m.notices = append(m.notices, n)
 	}
-	r, err := newReader(tracefs.At(m.tracefs), &o, m.proc)
+	o.Tracefs = m.tracefs
+	r, err := newReader(&o, m.proc)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // ErrTooManyEvents reports events beyond Options.MaxEvents. Errors of [Open] and of notices wrap it.

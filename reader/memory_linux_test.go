@@ -52,7 +52,7 @@ func openMemory(t *testing.T, o reader.Options) (r *reader.Reader, notices func(
 	t.Helper()
 	var list []reader.Notice
 	o.Transport, o.Processes, o.Notify = reader.TransportMemory, []int{os.Getpid()}, func(n reader.Notice) { list = append(list, n) }
-	r, err := reader.Open(nil, &o)
+	r, err := reader.Open(&o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	r.SetDeadline(testscale.Deadline())
@@ -432,7 +432,7 @@ func expire(t *testing.T) {
 func TestMemoryFindProgram(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_asked"))
-	r, err := reader.Open(nil, &reader.Options{
+	r, err := reader.Open(&reader.Options{
 		Events: []string{"mem_asked"}, Transport: reader.TransportMemory, Processes: []int{1}, Poll: time.Hour,
 	})
 	require.NoError(t, err)

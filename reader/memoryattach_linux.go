@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/perf"
 )
 
 // memoryPatterns returns patterns for programs, which match at least what is selected.

@@ -233,7 +233,7 @@ func TestMemoryConcurrently(t *testing.T) {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			o := reader.Options{Events: []string{"mem_busy"}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10}
 			o.Transport, o.Processes = reader.TransportMemory, []int{os.Getpid()}
-			r, err := reader.Open(nil, &o)
+			r, err := reader.Open(&o)
 			require.NoError(t, err)
 			ended := make(chan struct{})
 			var wg sync.WaitGroup
@@ -369,7 +369,7 @@ func TestMemoryTooMany(t *testing.T) {
 		events = append(events, register(t, p, fmt.Sprintf("mem_few_%d", i)))
 	}
 	var beyond []string
-	r, err := reader.Open(nil, &reader.Options{
+	r, err := reader.Open(&reader.Options{
 		Events: []string{"mem_many", "mem_few"}, MaxEvents: 3, Transport: reader.TransportMemory, Processes: []int{many.Process.Pid, os.Getpid()},
 		Notify: func(n reader.Notice) {
 			assert.ErrorIs(t, n.Err, reader.ErrTooManyEvents)

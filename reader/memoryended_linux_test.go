@@ -33,7 +33,7 @@ func TestMemoryOfEnded(t *testing.T) {
 func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 	const event = "user_events:mem_kept_info"
 	var lost uint64
-	r, err := Open(nil, &Options{
+	r, err := Open(&Options{
 		Events: []string{"mem_kept"}, Transport: TransportMemory, Processes: []int{os.Getpid()}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10,
 		Notify: func(n Notice) {
 			if n.Kind == NoticeLost {

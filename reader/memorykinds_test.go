@@ -14,7 +14,7 @@ import (
 
 // TestMemoryKinds: programs that make up events take a bounded amount of memory, and later events are remembered all the same.
 func TestMemoryKinds(t *testing.T) {
-	r, err := newReader(nil, &Options{Events: []string{"mem"}, Transport: TransportMemory}, "/proc")
+	r, err := newReader(&Options{Events: []string{"mem"}, Transport: TransportMemory}, "/proc")
 	require.NoError(t, err)
 	m := &memorySession{r: r, kinds: map[string]*memoryKind{}}
 	for i := range 2*maxKinds + 1 {

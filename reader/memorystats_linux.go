@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/memory/attach"
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // ended are the counts of an event in programs that have ended. They stay with those of other programs, since they must not become less.

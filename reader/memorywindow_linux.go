@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // window keeps the latest records of programs, which write to rings that overwrite nothing: so those of a program that was killed are

@@ -20,7 +20,7 @@ func TestNoFollowRefused(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "user_events_status", Err: fs.ErrPermission}
 	for _, refused := range []error{denied, fs.ErrNotExist, errors.ErrUnsupported} {
 		for _, noFollow := range []bool{true, false} {
-			r, err := newReader(nil, &Options{Events: []string{"nofollow_none"}, NoFollow: noFollow}, "/proc")
+			r, err := newReader(&Options{Events: []string{"nofollow_none"}, NoFollow: noFollow}, "/proc")
 			require.NoError(t, err)
 			r.session, err = r.withMemory(nil)
 			require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // NoticeKind is the kind of a [Notice].

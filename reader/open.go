@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // Options are the choices of a Reader. Events is required; the zero value of each other field is its default.
@@ -61,11 +61,17 @@ type Options struct {
 	// Partial attaches to as many events of the kernel as MaxEvents and seven eighths of the descriptors allow, and reports the others as
 	// NoticeFailed, where Open otherwise fails. They are attached later, when others are detached.
 	Partial bool
-	// BufferSize, Latency, Window and Poll are those of [perf.Options]. A longer Latency or Poll lowers the cost of a
-	// Reader that waits: each interval costs a wakeup. Events of errors, which are those whose names end in _error and
-	// EventHeader events of the levels error and critical, have rings of their own, where there is the memory for them: a
-	// flood of other records does not take their room.
-	BufferSize            int
+	// Tracefs is the directory where tracefs is mounted, which lists the kernel's events. The default is the first mount of
+	// /proc/self/mounts.
+	Tracefs string
+	// BufferSize is the size of each ring in bytes, at most 1 GiB, rounded up to a power of two of whole pages; 0 means 512 KiB.
+	// The kernel has a ring for each CPU, and one for each CPU for events of errors, so that a flood of other records does not overwrite them:
+	// events whose names end in _error, and EventHeader events of the levels error and critical. If the kernel refuses so much
+	// memory, or the rings would take more than half of the available memory of the machine, they are smaller: Stats.BufferSize.
+	BufferSize int
+	// Latency is the longest time that a record stays in a ring that is less than a quarter full; 0 means 100 ms. Window is the
+	// time that a record is held back so that older records of other CPUs come first; 0 means 10 ms. Poll is the interval between
+	// checks for new events and programs; 0 means 250 ms. Each interval costs a wakeup of a Reader that waits.
 	Latency, Window, Poll time.Duration
 	// ProgramMemory limits the rings in the memory of all programs together, in bytes; 0 means any number. While little is left of it, further
 	// programs have smaller rings than BufferSize. Those for which nothing is left are reported as NoticeFailed, and read when others have ended.
@@ -159,17 +165,17 @@ const (
 	TransportMemory
 )
 
-// Open attaches to the selected events. dir is the tracefs that lists those of the kernel; nil is the one that is mounted.
+// Open attaches to the selected events.
 //
-// The kernel's events need CAP_PERFMON (see [perf.Open]), or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
+// The kernel's events need CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8), or a kernel.perf_event_paranoid of -1, and read permission on tracefs. Events in shared memory
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
 // It wraps EINVAL if Options.Events is empty or an option is invalid; [NoMatchError] if no event matches, and all patterns are of other systems
 // or Options.NoFollow is set; EMFILE if the events need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached,
 // unless Options.Partial is set. If only some events cannot be attached, Open succeeds, and Options.Notify gets their errors.
-func Open(dir *tracefs.Dir, o *Options) (*Reader, error) {
-	r, err := newReader(dir, o, "/proc")
+func Open(o *Options) (*Reader, error) {
+	r, err := newReader(o, "/proc")
 	if err == nil {
 		err = r.open()
 	}
@@ -206,8 +212,8 @@ func (r *Reader) open() error {
 
 // openKernel returns a session that reads the kernel's events.
 func (r *Reader) openKernel() (session, error) {
+	var err error
 	if r.dir == nil {
-		var err error
 		if r.dir, err = tracefs.Find(); err != nil {
 			return nil, err
 		}
@@ -243,13 +249,16 @@ func (r *Reader) optional(err error) bool {
 }
 
 // newReader returns a Reader without a session, and checks its options.
-func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
+func newReader(o *Options, proc string) (*Reader, error) {
 	r := &Reader{
-		dir: dir, sources: map[*perf.Source]*source{}, attached: map[string]bool{}, attachedAdded: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
+		sources: map[*perf.Source]*source{}, attached: map[string]bool{}, attachedAdded: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
 		leaderless: map[int32]uint64{},
 	}
 	if o != nil {
 		r.o = *o
+	}
+	if r.o.Tracefs != "" {
+		r.dir = tracefs.At(r.o.Tracefs)
 	}
 	if r.o.Transport > TransportMemory {
 		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, errno.EINVAL)
@@ -273,8 +282,9 @@ func newReader(dir *tracefs.Dir, o *Options, proc string) (*Reader, error) {
 		return nil, err
 	}
 	r.limits = r.o.limited()
-	if r.o.MaxEvents < 0 || r.o.ProgramMemory < 0 {
-		return nil, fmt.Errorf("the option MaxEvents or ProgramMemory is negative: %w", errno.EINVAL)
+	if min(r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize) < 0 || min(r.o.Latency, r.o.Window, r.o.Poll) < 0 || r.o.BufferSize > perf.MaxBufferSize {
+		return nil, fmt.Errorf("an option is negative or too large: MaxEvents %d, ProgramMemory %d, BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
+			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, errno.EINVAL)
 	}
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/uevents/perf"
 )
 
 // Process is a process that wrote records. It is immutable: after an exec, and once its context is known, events have another Process.

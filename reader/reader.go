@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // Reader reads the records of events while programs write them, in order of time, and decodes them. [Open] creates it.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 func TestPatterns(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // Snapshot calls f with each selected record in the rings that no earlier Snapshot has read, in order of time. It

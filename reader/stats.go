@@ -3,7 +3,7 @@ package reader
 import (
 	"time"
 
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // State is the part of Stats that needs no system call, however many events are attached.

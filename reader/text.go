@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // plain returns a text without the escapes of package text. It shares the memory of b if there are none.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // ValueType is the type of a [Value].

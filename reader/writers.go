@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // bound is what a handler adds to records, in a form that is ready to be used. It is made

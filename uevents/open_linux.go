@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/userevents/userevents-go/internal/abi"
 	"github.com/userevents/userevents-go/internal/backend"
-	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents/internal/machine"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // openKernel is openFile for Open.

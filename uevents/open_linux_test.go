@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/internal/abi"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents/internal/machine"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 func TestMostTelling(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/userevents/userevents-go/internal/abi"
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/uevents/internal/abi"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents/internal/machine"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // Names that a user_events_data is passed by. systemd takes the second one, the name of the file, where a unit gives none.

@@ -1,8 +1,8 @@
 package uevents
 
 import (
+	"github.com/userevents/userevents-go/internal/abi"
 	"github.com/userevents/userevents-go/internal/backend"
-	"github.com/userevents/userevents-go/uevents/internal/abi"
 	"github.com/userevents/userevents-go/uevents/internal/machine"
 )
 

@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/abi"
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/internal/abi"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/userevents/userevents-go/internal/backend/memory"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/memory/ring"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/userevents/userevents-go/uevents/perf"
+	"github.com/userevents/userevents-go/internal/perf"
 )
 
 // budget is the memory that follows from Config.BudgetMiB, in bytes: an eighth is for the rings of the kernel, an eighth for the queue, and

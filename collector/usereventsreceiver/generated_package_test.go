@@ -8,5 +8,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/userevents/userevents-go/uevents/internal/abi.startRegistrar.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/userevents/userevents-go/internal/abi.startRegistrar.func1"))
 }

@@ -25,7 +25,7 @@ type source interface {
 type opener func(o *reader.Options) (source, error)
 
 func openReader(o *reader.Options) (source, error) {
-	r, err := reader.Open(nil, o)
+	r, err := reader.Open(o)
 	if err != nil {
 		return nil, explain(err, func() error { return uevents.Probe(&uevents.Options{Transport: uevents.TransportKernel}).Err })
 	}

@@ -21,7 +21,7 @@
 // An [Encoder] appends one payload to a buffer of the caller's, field by field. It retains neither names nor values, and does not allocate once the
 // buffer is large enough and it has grown to the size of its events. It writes numbers of all formats, ids, addresses, bytes, texts in
 // UTF-8, JSON, nulls, structs, and arrays of numbers, booleans and texts: [Ints], [Floats]. Texts are escaped as
-// package [github.com/userevents/userevents-go/encode/text] says, in JSON in its own notation.
+// package [github.com/userevents/userevents-go/internal/text] says, in JSON in its own notation.
 //
 // # Limits
 //

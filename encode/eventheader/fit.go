@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncate"
 )
 

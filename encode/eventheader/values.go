@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // Uint64 adds an unsigned integer of 64 bits.

@@ -3,7 +3,7 @@ package typed
 import (
 	"iter"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // Record is a decoded record. It refers to the bytes that it was decoded from: it is good

@@ -43,7 +43,7 @@ func TestFailedRequests(t *testing.T) {
 	go func() { done <- run(ctx, options{listen: "127.0.0.1:0"}, &out, p) }()
 	url := address(t, &out)
 
-	r, err := reader.Open(nil, &reader.Options{
+	r, err := reader.Open(&reader.Options{
 		Events: []string{"service"}, Processes: []int{os.Getpid()}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true},
 		Notify: func(n reader.Notice) { t.Logf("notice: %+v", n) },
 	})

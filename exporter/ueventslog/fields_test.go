@@ -15,8 +15,8 @@ import (
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // everyKind is an attribute of each kind.

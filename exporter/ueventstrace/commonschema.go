@@ -11,11 +11,11 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 var spanHeader = eventheader.Header{Name: "Span", Level: eventheader.LevelInfo}

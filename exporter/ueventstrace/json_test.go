@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // member is a member of an object: the order counts, and a key may be there twice.

@@ -81,7 +81,7 @@ func parse(t *testing.T, root string) (files []file) {
 }
 
 // encoders turn values into bytes and back.
-var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/truncate", "internal/typedfield"}
+var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/text", "internal/truncate", "internal/typedfield"}
 
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
@@ -103,7 +103,7 @@ func violations(f file, imported string) (list []string) {
 	if f.in("benchmarks") { // it compares with what may do anything
 		return nil
 	}
-	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "uevents/internal/abi", "internal/memory/layout", "internal/memory/ring") &&
+	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "internal/abi", "internal/memory/layout", "internal/memory/ring") &&
 		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/spread.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "internal/processcontext/layout_linux.go", "reader/alias.go"}, f.path),
 		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool, internal/processcontext and reader")
 	forbid(imported == "C", "the library is Go without cgo")
@@ -119,7 +119,7 @@ func violations(f file, imported string) (list []string) {
 		"truncating is about bytes")
 	forbid(f.in("internal/condition") && !standard(imported) && (!isOwn || !within(own, "internal/errno")), "conditions are text")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && (!f.in("reader/tail") || own != "reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/condition", "internal/typedfield", "uevents/tracefs", "uevents/perf", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
+	forbid(f.in("reader") && (!f.in("reader/tail") || own != "reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/condition", "internal/typedfield", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")

@@ -1,8 +1,8 @@
 package attrjson
 
 import (
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // appendEscaped appends s in quotes to dst so that the result is at most end

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // TestEscapedTextOfEachSize: a text is whole, or cut to as many characters as there is room for with the mark, or left out, and

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // AppendInt appends v as a JSON number.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 

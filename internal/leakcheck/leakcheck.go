@@ -74,7 +74,7 @@ func kept(what string) int {
 	switch {
 	case strings.HasPrefix(what, "mapping of ") && strings.HasSuffix(what, "/user_events_status"): // one for all providers
 		return 1
-	case strings.Contains(what, "created by github.com/userevents/userevents-go/uevents/internal/abi.startRegistrar"): // the thread that registers
+	case strings.Contains(what, "created by github.com/userevents/userevents-go/internal/abi.startRegistrar"): // the thread that registers
 		return 1
 	case strings.Contains(what, "os/signal.loop("): // as soon as a program asks for signals
 		return 1

@@ -33,7 +33,7 @@ func TestFlood(t *testing.T) {
 func testFlood(t *testing.T, size int) {
 	s := &memorySoak{t: t, prefix: fmt.Sprintf("soak_flood_%d", os.Getpid())}
 	var err error
-	s.r, err = reader.Open(nil, &reader.Options{
+	s.r, err = reader.Open(&reader.Options{
 		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: size, Decode: reader.DecodeOptions{Reuse: true},
 	})
 	require.NoError(t, err)

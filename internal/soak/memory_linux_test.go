@@ -55,7 +55,7 @@ func TestMemorySoak(t *testing.T) {
 	}
 	say(t, "shared memory, %v, seed %d", cmp.Or(*duration, time.Second), seed)
 	var err error
-	s.r, err = reader.Open(nil, &reader.Options{
+	s.r, err = reader.Open(&reader.Options{
 		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Decode: reader.DecodeOptions{Reuse: true},
 		Notify: func(n reader.Notice) {
 			if n.Kind == reader.NoticeFailed && n.Event != "" { // else other programs of this machine

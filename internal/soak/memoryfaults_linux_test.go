@@ -311,7 +311,7 @@ type filtered struct {
 func newTool(t *testing.T, prefix string, writer uint64) *filtered {
 	where, err := reader.ParseCondition(fmt.Sprintf("writer == %d", writer))
 	require.NoError(t, err)
-	r, err := reader.Open(nil, &reader.Options{Events: []string{prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Where: where})
+	r, err := reader.Open(&reader.Options{Events: []string{prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Where: where})
 	require.NoError(t, err)
 	f := &filtered{t: t, r: r, c: checker{t: t}, writer: writer}
 	r.SetDeadline(testscale.Deadline())

@@ -21,11 +21,11 @@ import (
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 var (
@@ -150,8 +150,9 @@ func TestSoak(t *testing.T) {
 	s := &soak{t: t, fs: fs, random: rand.New(rand.NewPCG(order, 0)), written: map[string]uint64{}, faults: map[string]int{}}
 	say(t, "%s, 8 writers, seed %d", length, order)
 	s.current.Store(s.open())
-	r, err := reader.Open(fs, &reader.Options{
-		Events: []string{rawName, slogName}, BufferSize: 256 << 10,
+	r, err := reader.Open(&reader.Options{
+		Tracefs: fs.Path(),
+		Events:  []string{rawName, slogName}, BufferSize: 256 << 10,
 		Excludes: []string{rawName + "_*"}, // that of the fault with other fields, which the reader would keep
 	})
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func openDummy(t *testing.T, a PerfAttr) int {
 	return fd
 }
 
-// TestPerf uses what needs no tracepoint. Package uevents/perf tests the rest.
+// TestPerf uses what needs no tracepoint. Package internal/perf tests the rest.
 func TestPerf(t *testing.T) {
 	fd, other := openDummy(t, PerfAttr{Tasks: true}), openDummy(t, PerfAttr{})
 	assert.True(t, closedOnExec(t, fd))

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // Object returns the attributes that an object of package attrjson holds, with their escapes undone.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

@@ -3,7 +3,7 @@ package typedfield
 import (
 	"slices"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // writer writes the fields of a payload in general: texts that need replacements, and whatever must be cut.

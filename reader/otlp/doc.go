@@ -2,7 +2,7 @@
 // events of any program.
 //
 //	c := otlp.NewConverter(nil)
-//	r, err := reader.Open(nil, &reader.Options{Events: []string{"myapp"}, Notify: func(n reader.Notice) {
+//	r, err := reader.Open(&reader.Options{Events: []string{"myapp"}, Notify: func(n reader.Notice) {
 //		if n.Kind == reader.NoticeExited {
 //			c.Exited(n.PID)
 //		}

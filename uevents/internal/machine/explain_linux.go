@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/userevents/userevents-go/uevents/internal/abi"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/abi"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // diagnosis is why a file could not be opened.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/userevents/userevents-go/internal/abi"
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/uevents/internal/abi"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 func openError(path string, errno error) error {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // Facts is what a machine says of itself. Missing files leave fields empty: in a container most of them are not visible.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/userevents/userevents-go/internal/perfaccess"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // Findings lists the facts in an order for people to read.

@@ -16,21 +16,21 @@ import (
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // BenchmarkRead measures the cost of a record for the tool, from the ring to the file, without the write of the program.
 // The record has five attributes.
 func BenchmarkRead(b *testing.B) {
-	benchmarkRead(b, kerneltest.Require(b), uevents.TransportKernel, reader.TransportKernel)
+	kerneltest.Require(b)
+	benchmarkRead(b, uevents.TransportKernel, reader.TransportKernel)
 }
 
 // BenchmarkReadMemory is BenchmarkRead for shared memory.
 func BenchmarkReadMemory(b *testing.B) {
-	benchmarkRead(b, nil, uevents.TransportMemory, reader.TransportMemory)
+	benchmarkRead(b, uevents.TransportMemory, reader.TransportMemory)
 }
 
-func benchmarkRead(b *testing.B, dir *tracefs.Dir, written uevents.Transport, read reader.Transport) {
+func benchmarkRead(b *testing.B, written uevents.Transport, read reader.Transport) {
 	b.Setenv(uevents.EnvTransport, written.String())
 	h, err := sloghandler.New("benchread", nil)
 	require.NoError(b, err)
@@ -58,7 +58,7 @@ func benchmarkRead(b *testing.B, dir *tracefs.Dir, written uevents.Transport, re
 			w, o, err := e.newWatcher(&watchFlags{selection: alone, outputFlags: outputFlags{format: format, time: "local"}}, patterns)
 			require.NoError(b, err)
 			o.Transport = read
-			p := openPortions(b, dir, o)
+			p := openPortions(b, o)
 			w.live = p
 			p.measure(b, write, func() error {
 				if err := w.show(); !errors.Is(err, io.EOF) {
@@ -76,7 +76,7 @@ func benchmarkRead(b *testing.B, dir *tracefs.Dir, written uevents.Transport, re
 		o, ro, err := f.recordOptions(patterns)
 		require.NoError(b, err)
 		o.Transport = read
-		p := openPortions(b, dir, o)
+		p := openPortions(b, o)
 		r := &recorder{expiry: expiry{live: p}, e: e, notes: notes{w: e.err}, began: e.now()}
 		r.file, err = f.rotation.create(b.Context(), e, f.output, ro)
 		require.NoError(b, err)
@@ -98,8 +98,8 @@ type portions struct {
 	read uint64
 }
 
-func openPortions(b *testing.B, dir *tracefs.Dir, o *reader.Options) *portions {
-	live, err := openLive(dir, o)
+func openPortions(b *testing.B, o *reader.Options) *portions {
+	live, err := openLive(o)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, live.Close()) })
 	return &portions{live: live}

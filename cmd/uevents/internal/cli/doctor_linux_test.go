@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/uevents/perf"
 )
 
 // TestDoctorRemoval: doctor says so if a tool that is attached to its event keeps it on the machine.

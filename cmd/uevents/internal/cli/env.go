@@ -18,11 +18,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // env is the environment of a command: its process, and the global flags.
@@ -32,7 +32,7 @@ type env struct {
 	// terminal reports whether a stream is a terminal, and its size at the moment.
 	terminal func(stream any) (size terminalSize, ok bool)
 	now      func() time.Time
-	open     func(*tracefs.Dir, *reader.Options) (live, error)
+	open     func(*reader.Options) (live, error)
 	// foreground reports whether the terminal sends its signals to this process and those that it starts.
 	foreground func() bool
 	// environment is that of programs which the command starts; nil is the process's.
@@ -68,20 +68,21 @@ func (e *env) colored() bool {
 	return output.UseColor(e.color, terminal)
 }
 
-// from returns the tracefs to read the kernel's events from. It is nil unless the command line needs that: the reader then finds
-// it, and reads shared memory alone where there is none.
-func (e *env) from(o *reader.Options) (*tracefs.Dir, error) {
+// selectTransport sets the options Transport and Tracefs. It fails if the command line needs events of the kernel, and the kernel has none.
+func (e *env) selectTransport(o *reader.Options) error {
+	o.Transport, o.Tracefs = transport, e.tracefs
 	if e.tracefs != "" {
 		o.Transport = reader.TransportKernel
-		return e.dir()
+		_, err := e.dir()
+		return err
 	}
 	for _, p := range o.Events {
 		if system, _, named := strings.Cut(p, ":"); named && system != tracepoint.System {
-			return e.kernel(p)
+			_, err := e.kernel(p)
+			return err
 		}
 	}
-	o.Transport = transport
-	return nil, nil
+	return nil
 }
 
 // kernel is dir for what only the kernel has.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 type flightFlags struct {
@@ -184,8 +184,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if err := tryToWrite(f.directory); err != nil {
 		return err
 	}
-	dir, err := e.from(&o.Reader)
-	if err != nil {
+	if err := e.selectTransport(&o.Reader); err != nil {
 		return err
 	}
 	cpus, err := onlineCPUs()
@@ -208,7 +207,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		p.names = append(p.names, missingNames{e: e, where: o.Tail.When})
 	}
 	o.Reader.Notify = p.notice
-	if p.recorder, err = flight.Arm(dir, o); err != nil {
+	if p.recorder, err = flight.Arm(o); err != nil {
 		return hintForOpen(err)
 	}
 	err = p.armed(&o)

@@ -5,7 +5,7 @@ import (
 	"os"
 	"os/user"
 
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // gidOf returns the number of a group, which the kernel needs instead of its name. For a group that does not exist yet,

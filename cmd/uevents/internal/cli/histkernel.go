@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // histTask is what the kernel counts.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -25,7 +25,10 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 	} else if subject.dir == nil {
 		o.Transport = reader.TransportMemory
 	}
-	s, err := f.tail.open(e, subject.dir, o)
+	if subject.dir != nil {
+		o.Tracefs = subject.dir.Path()
+	}
+	s, err := f.tail.open(e, o)
 	if err != nil {
 		return hintForOpen(err)
 	}

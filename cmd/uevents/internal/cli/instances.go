@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // ownInstance matches names of the command's instances: the process's id, its start time, and the PID namespace of the id.

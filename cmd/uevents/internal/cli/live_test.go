@@ -22,7 +22,6 @@ import (
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // feed is a reader of records that a test creates.
@@ -126,7 +125,7 @@ func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 		in: strings.NewReader(""), out: out, err: errs, color: "auto", now: time.Now,
 		terminal:   func(any) (terminalSize, bool) { return terminalSize{}, false },
 		foreground: func() bool { return false },
-		open: func(_ *tracefs.Dir, o *reader.Options) (live, error) {
+		open: func(o *reader.Options) (live, error) {
 			if f.openErr != nil {
 				return nil, f.openErr
 			}

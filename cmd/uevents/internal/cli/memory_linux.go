@@ -14,8 +14,8 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into. refused is that there

@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -138,8 +138,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err := e.command(o, patterns, command); err != nil {
 		return err
 	}
-	dir, err := e.from(o)
-	if err != nil {
+	if err := e.selectTransport(o); err != nil {
 		return err
 	}
 	ro.live = true
@@ -147,7 +146,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
 	r.expiry = e.expire(f.duration)
-	if r.live, err = f.tail.open(e, dir, o); err != nil {
+	if r.live, err = f.tail.open(e, o); err != nil {
 		return errors.Join(hintForOpen(err), r.end())
 	}
 	r.names.tail = bufferOf(r.live)

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/perfaccess"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/uevents"
 )
 

@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/perf"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // probeName begins the name of doctor's event. Package reader knows it, too.
@@ -66,7 +66,7 @@ func memoryRoundTrip() (each time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := reader.Open(nil, &reader.Options{Events: []string{name}, Transport: reader.TransportMemory, Processes: []int{os.Getpid()}, NoFollow: true})
+	r, err := reader.Open(&reader.Options{Events: []string{name}, Transport: reader.TransportMemory, Processes: []int{os.Getpid()}, NoFollow: true})
 	if err != nil {
 		return 0, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/encode/text"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 func newSaveCommand(e *env) *cobra.Command {

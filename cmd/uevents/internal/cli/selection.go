@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // live is the part of reader.Reader that commands use. Tests have their own.
@@ -32,8 +31,8 @@ type live interface {
 }
 
 // openLive attaches to the selected events.
-func openLive(dir *tracefs.Dir, o *reader.Options) (live, error) {
-	r, err := reader.Open(dir, o)
+func openLive(o *reader.Options) (live, error) {
+	r, err := reader.Open(o)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,9 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/tail"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // tailFlags select records by others that come later.
@@ -87,11 +86,11 @@ func (f *tailFlags) sayLimited(e *env, o *reader.Options) {
 }
 
 // open opens what the flags select: a reader that holds records, or without --when one that does not.
-func (f *tailFlags) open(e *env, dir *tracefs.Dir, o *reader.Options) (live, error) {
+func (f *tailFlags) open(e *env, o *reader.Options) (live, error) {
 	if f.o != nil {
 		o.Decode.Mode = reader.DecodeFull
 	}
-	r, err := e.open(dir, o)
+	r, err := e.open(o)
 	if err != nil || f.o == nil {
 		return r, err
 	}

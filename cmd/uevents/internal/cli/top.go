@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -102,12 +102,11 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if o.Read = reader.ReadCounts; reads {
 		o.Read, o.Decode.Mode = reader.ReadStream, reader.DecodeNone
 	}
-	dir, err := e.from(o)
-	if err != nil {
+	if err := e.selectTransport(o); err != nil {
 		return err
 	}
 	x := e.expire(f.duration)
-	r, err := e.open(dir, o)
+	r, err := e.open(o)
 	if err != nil {
 		return errors.Join(hintForOpen(err), x.end())
 	}

@@ -99,13 +99,12 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	if err := e.command(o, patterns, command); err != nil {
 		return err
 	}
-	dir, err := e.from(o)
-	if err != nil {
+	if err := e.selectTransport(o); err != nil {
 		return err
 	}
 	began := e.now()
 	w.expiry = e.expire(f.duration)
-	if w.live, err = f.tail.open(e, dir, o); err != nil {
+	if w.live, err = f.tail.open(e, o); err != nil {
 		return errors.Join(hintForOpen(err), w.end())
 	}
 	w.names.tail = bufferOf(w.live)

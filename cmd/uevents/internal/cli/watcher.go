@@ -12,7 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -14,7 +14,7 @@ import (
 // BenchmarkWrite measures the overhead of a waiting recorder for the writing program: of a record that only goes into
 // the rings, and of one that the trigger's filter also checks.
 func BenchmarkWrite(b *testing.B) {
-	dir := kerneltest.Require(b)
+	kerneltest.Require(b)
 	p, err := uevents.Open(nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, p.Close()) })
@@ -25,7 +25,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			ev, err := p.Register(tracepoint.MustParse("flightbench s64 duration_ns; u64 seq"), nil)
 			require.NoError(b, err)
-			r, err := Arm(dir, Options{Reader: reader.Options{Events: []string{"flightbench"}}, Trigger: c.trigger})
+			r, err := Arm(Options{Reader: reader.Options{Events: []string{"flightbench"}}, Trigger: c.trigger})
 			require.NoError(b, err)
 			rec := make([]byte, 20)
 			written, err := ev.WriteRecord(rec)

@@ -23,7 +23,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // writers writes to several formats, and counts records by message and process.
@@ -63,9 +62,9 @@ func (w *writers) Close() (err error) {
 	return err
 }
 
-func arm(t *testing.T, dir *tracefs.Dir, o Options) *Recorder {
+func arm(t *testing.T, o Options) *Recorder {
 	t.Helper()
-	r, err := Arm(dir, o)
+	r, err := Arm(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	return r
@@ -99,9 +98,9 @@ func triggered(t *testing.T, r *Recorder, s *subject, to ...output.Writer) (Caus
 
 // TestFlight: a slow request of one process dumps the earlier records of two processes, with their stacks.
 func TestFlight(t *testing.T) {
-	dir := kerneltest.Require(t)
+	kerneltest.Require(t)
 	a, b := startSubject(t, "flighta"), startSubject(t, "flightb")
-	r := arm(t, dir, Options{
+	r := arm(t, Options{
 		Reader:  reader.Options{Events: []string{"flighta", "flightb"}, BufferSize: 256 << 10, Callchain: true},
 		Trigger: condition("duration_ns > 100ms"),
 	})
@@ -190,9 +189,9 @@ func checkProfile(t *testing.T, b *bytes.Buffer) {
 
 // TestAge: a dump omits records that are too old.
 func TestAge(t *testing.T) {
-	dir := kerneltest.Require(t)
+	kerneltest.Require(t)
 	a := startSubject(t, "flightage")
-	r := arm(t, dir, Options{Reader: reader.Options{Events: []string{"flightage"}}, Keep: time.Hour})
+	r := arm(t, Options{Reader: reader.Options{Events: []string{"flightage"}}, Keep: time.Hour})
 	a.do("log", 5)
 	time.Sleep(10 * time.Millisecond) //nolint:forbidigo // more than the clocks of CPUs differ
 	between := monotonic()
@@ -208,9 +207,9 @@ func TestAge(t *testing.T) {
 
 // TestNoTrigger: a condition that fits no event is refused.
 func TestNoTrigger(t *testing.T) {
-	dir := kerneltest.Require(t)
+	kerneltest.Require(t)
 	startSubject(t, "flightno")
-	_, err := Arm(dir, Options{Reader: reader.Options{Events: []string{"flightno"}}, Trigger: condition("kind == span")})
+	_, err := Arm(Options{Reader: reader.Options{Events: []string{"flightno"}}, Trigger: condition("kind == span")})
 	assert.ErrorContains(t, err, "waiting for the trigger")
 	assert.ErrorContains(t, err, "kind == span")
 }

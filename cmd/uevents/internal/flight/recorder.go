@@ -10,7 +10,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/tail"
-	"github.com/userevents/userevents-go/uevents/tracefs"
 )
 
 // Options configure a Recorder.
@@ -62,7 +61,7 @@ type Cause struct {
 const triggerRing = 256 << 10
 
 // Arm attaches to the events. Errors are those of [reader.Open].
-func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
+func Arm(o Options) (*Recorder, error) {
 	r := &Recorder{
 		o: o, signal: make(chan struct{}, 1), triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
 	}
@@ -72,7 +71,7 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 		kept.Decode.Mode = reader.DecodeFull
 	}
 	var err error
-	if r.kept, err = reader.Open(dir, &kept); err != nil {
+	if r.kept, err = reader.Open(&kept); err != nil {
 		return nil, fmt.Errorf("keeping events: %w", err)
 	}
 	r.kept.CheckNotices() // the next ones come with the first dump, which may be much later
@@ -83,7 +82,7 @@ func Arm(dir *tracefs.Dir, o Options) (*Recorder, error) {
 	}
 	trigger := o.TriggerReader()
 	trigger.Notify = r.triggerNotice
-	if r.trigger, err = reader.Open(dir, &trigger); err != nil {
+	if r.trigger, err = reader.Open(&trigger); err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
 	}
 	st, err := r.trigger.Stats()

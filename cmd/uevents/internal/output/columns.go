@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 

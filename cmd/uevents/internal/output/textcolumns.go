@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/encode/text"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 

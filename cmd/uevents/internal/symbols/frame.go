@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/text"
+	"github.com/userevents/userevents-go/internal/text"
 )
 
 // Frame is a function on a stack.

@@ -49,7 +49,7 @@ func (t *Table) Mappings(pid int32) []Mapping { return t.process(pid).mappings }
 // appendFrames appends the functions on a stack, innermost first. stack has the address of an instruction and the
 // return addresses of its callers, like [perf.Record.Callchain]. For an unknown address, the frame has no Func.
 //
-// [perf.Record.Callchain]: https://pkg.go.dev/github.com/userevents/userevents-go/uevents/perf#Record
+// [perf.Record.Callchain]: https://pkg.go.dev/github.com/userevents/userevents-go/internal/perf#Record
 func (t *Table) appendFrames(frames []Frame, pid int32, stack []uint64) []Frame {
 	if len(stack) == 0 {
 		return frames

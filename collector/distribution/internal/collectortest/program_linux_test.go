@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/uevents/tracefs"
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // program is a writer in a process of its own.

@@ -1,0 +1,213 @@
+package perf_test
+
+import (
+	"io/fs"
+	"math"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/tracefs"
+)
+
+// TestAttachWhileReading: attaching and detaching events does not lose records of others that are written and read
+// meanwhile.
+func TestAttachWhileReading(t *testing.T) {
+	fs := kerneltest.Require(t)
+	const each = 3000
+	always, sometimes := newEvent(t), newEvent(t)
+	s := open(t, fs, &perf.Options{BufferSize: 1 << 20})
+	src := attach(t, s, always, nil)
+	var seqs []uint64
+	others := map[*perf.Source]uint64{}
+	var reading, writing sync.WaitGroup
+	reading.Go(func() {
+		for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+			if got := sampleOf(t, &r); got.source == src {
+				seqs = append(seqs, got.seq)
+			} else {
+				others[got.source]++
+			}
+		}
+	})
+	writing.Go(func() {
+		for i := range uint64(each) {
+			write(t, always, i, 0)
+		}
+	})
+	stop := make(chan struct{})
+	writing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default: // it is disabled now and then
+				if _, err := sometimes.WriteRecord(make([]byte, 20)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	var gone []*perf.Source
+	for range 5 {
+		src := attach(t, s, sometimes, nil)
+		testscale.Eventually(t, func() bool {
+			st, err := src.Stats() // whose counts are of several moments while the other goroutine writes
+			require.NoError(t, err)
+			return st.Matched > 0
+		}, "nothing is written")
+		require.NoError(t, src.Detach())
+		require.NoError(t, src.Detach(), "again")
+		gone = append(gone, src)
+	}
+	close(stop)
+	writing.Wait()
+	require.NoError(t, s.Stop())
+	reading.Wait()
+	assert.Len(t, seqs, each)
+	assert.IsIncreasing(t, seqs)
+	var total uint64
+	for _, src := range gone {
+		st := statsOf(t, src)
+		assert.Zero(t, st.Pending)
+		assert.Equal(t, others[src], st.Read)
+		total += st.Matched
+	}
+	assert.NotZero(t, total)
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Len(t, stats.Sources, 1)
+	assert.Equal(t, total, stats.Detached.Matched)
+	assert.Zero(t, stats.Malformed)
+}
+
+// TestDetach: earlier records are still read, and the event is disabled.
+func TestDetach(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, nil)
+	src := attach(t, s, ev, nil)
+	assert.True(t, ev.Enabled())
+	tools, _ := usedBy(t, fs, ev.Name())
+	assert.Equal(t, []string{"perf"}, tools)
+	write(t, ev, 1, 0)
+	require.NoError(t, src.Detach())
+	assert.False(t, ev.Enabled())
+	tools, _ = usedBy(t, fs, ev.Name())
+	assert.Empty(t, tools)
+	assert.Equal(t, uint64(1), statsOf(t, src).Pending)
+	assert.Equal(t, []sample{{src, 1, 0}}, flushed(t, s))
+	assert.Empty(t, flushed(t, s))
+	st := statsOf(t, src)
+	assert.Equal(t, []uint64{1, 1}, []uint64{st.Matched, st.Read})
+	again := attach(t, s, ev, nil)
+	write(t, ev, 2, 0)
+	assert.Equal(t, []sample{{again, 2, 0}}, flushed(t, s))
+}
+
+// TestTwoSessions: each gets all records.
+func TestTwoSessions(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	a, b := open(t, fs, nil), open(t, fs, &perf.Options{BufferSize: 1})
+	srcA, srcB := attach(t, a, ev, nil), attach(t, b, ev, &perf.AttachOptions{Filter: "seq == 2"})
+	for i := range uint64(3) {
+		write(t, ev, i, 0)
+	}
+	assert.Equal(t, []sample{{srcA, 0, 0}, {srcA, 1, 0}, {srcA, 2, 0}}, flushed(t, a))
+	require.NoError(t, a.Close())
+	assert.True(t, ev.Enabled(), "for the other one")
+	write(t, ev, 2, 1)
+	assert.Equal(t, []sample{{srcB, 2, 0}, {srcB, 2, 1}}, flushed(t, b))
+}
+
+// TestCountOnly: counting needs no rings.
+func TestCountOnly(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, nil)
+	src := attach(t, s, ev, &perf.AttachOptions{CountOnly: true, Filter: "seq >= 10"})
+	for i := range uint64(100) {
+		write(t, ev, i, 0)
+	}
+	stats, err := s.Stats()
+	require.NoError(t, err)
+	assert.Zero(t, stats.Rings)
+	assert.Equal(t, []perf.SourceStats{{Name: src.String(), Matched: 90, CountOnly: true}}, stats.Sources)
+	require.NoError(t, src.Detach())
+	st, err := src.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(90), st.Matched)
+	assert.Empty(t, flushed(t, s))
+}
+
+// TestProcesses: records of other processes are counted and not returned.
+func TestProcesses(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, &perf.Options{Processes: []int{}})
+	src := attach(t, s, ev, nil)
+	write(t, ev, 1, 0)
+	assert.Empty(t, flushed(t, s))
+	st := statsOf(t, src)
+	assert.Equal(t, []uint64{1, 1, 1}, []uint64{st.Matched, st.Read, st.Excluded})
+	mine := open(t, fs, &perf.Options{Processes: []int{1 << 30, syscall.Getpid()}})
+	src = attach(t, mine, ev, nil)
+	write(t, ev, 2, 0)
+	assert.Equal(t, []sample{{src, 2, 0}}, flushed(t, mine))
+}
+
+// TestAttachErrors: each error has its reason, and leaves no descriptors open.
+func TestAttachErrors(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, tfs, nil)
+	_, err := s.Attach(newName(), nil)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "start a program that registers it")
+	for _, name := range []string{"", "../x", "a/b", ":"} {
+		_, err := s.Attach(name, nil)
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", name)
+	}
+	for _, filter := range []string{" ", "a\nb", "a\x00"} {
+		_, err := s.Attach(ev.Name(), &perf.AttachOptions{Filter: filter})
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", filter)
+	}
+	for _, o := range []perf.Options{{BufferSize: -1}, {BufferSize: math.MaxInt}, {Latency: -1}, {Window: -1}, {Poll: -1}} {
+		_, err := perf.Open(tfs, &o)
+		assert.ErrorIs(t, err, syscall.EINVAL, "%+v", o)
+	}
+	_, err = perf.Open(nil, nil)
+	assert.ErrorIs(t, err, syscall.EINVAL)
+	_, err = perf.Open(tfs, &perf.Options{Cgroup: "/nonexistent"})
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = open(t, tracefs.At(t.TempDir()), nil).Attach("x", nil)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.Error(t, s.Snapshot(func(*perf.Record) error { return nil }))
+
+	nowhere := open(t, tfs, &perf.Options{Cgroup: t.TempDir()})
+	_, err = nowhere.Attach(ev.Name(), nil)
+	assert.ErrorContains(t, err, "Options.Cgroup needs")
+	assert.False(t, ev.Enabled())
+
+	// Descriptors are counted before any is opened.
+	var before syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before))
+	less := before
+	less.Cur = 20
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &less))
+	few := open(t, tfs, nil)
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before))
+	for err = nil; err == nil; {
+		_, err = few.Attach(ev.Name(), nil)
+	}
+	assert.ErrorIs(t, err, syscall.EMFILE)
+	assert.ErrorContains(t, err, "descriptors are needed for")
+	assert.ErrorContains(t, err, "RLIMIT_NOFILE")
+}
