@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Options are the choices of a Reader. Events is required; the zero value of each other field is its default.
@@ -292,4 +296,137 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		}
 	}
 	return r, nil
+}
+
+// A pattern selects tracepoints by name: see Options.Events.
+type pattern struct {
+	system string // empty: those of user events
+	name   string
+	glob   bool
+	prefix bool // NAME also means NAME_*
+}
+
+// parsePattern parses a pattern of [Options].Events.
+func parsePattern(s string) (pattern, error) {
+	var p pattern
+	system, name, qualified := strings.Cut(s, ":")
+	if !qualified {
+		system, name = "", s
+	}
+	p.system, p.name = system, name
+	switch {
+	case name == "" || qualified && system == "":
+		return p, fmt.Errorf("pattern %q has no name: %w", s, errno.EINVAL)
+	case strings.ContainsAny(system, `*?[\`):
+		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, errno.EINVAL)
+	case strings.ContainsAny(s, "/\x00\n") || system == ".." || system == "." || name == ".." || name == ".":
+		return p, fmt.Errorf("pattern %q: no event has such a name: %w", s, errno.EINVAL)
+	}
+	p.glob = strings.ContainsAny(p.name, `*?[\`)
+	p.prefix = !p.glob && p.system == ""
+	if _, err := path.Match(p.name, ""); err != nil {
+		return p, fmt.Errorf("pattern %q: %w: %w", s, err, errno.EINVAL)
+	}
+	return p, nil
+}
+
+func parsePatterns(list []string) ([]pattern, error) {
+	var patterns []pattern
+	for _, s := range list {
+		p, err := parsePattern(s)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
+}
+
+// userEvents reports whether the pattern selects user events, which appear and disappear.
+func (p pattern) userEvents() bool { return p.system == "" || isUserEvents(p.system) }
+
+func isUserEvents(system string) bool {
+	return system == tracepoint.System || system == tracepoint.MultiSystem
+}
+
+// match reports whether the pattern selects a tracepoint.
+func (p pattern) match(system, name string) bool {
+	if p.system != system && (p.system != "" || !isUserEvents(system)) {
+		return false
+	}
+	if p.matchName(name) {
+		return true
+	}
+	// A program with several formats for a name does not know the number that the kernel adds.
+	registered, ok := registeredName(system, name)
+	return ok && p.matchName(registered)
+}
+
+func (p pattern) matchName(name string) bool {
+	if p.glob {
+		ok, _ := path.Match(p.name, name) // parsePattern checked the pattern
+		return ok
+	}
+	rest, ok := strings.CutPrefix(name, p.name)
+	return ok && (rest == "" || p.prefix && rest[0] == '_')
+}
+
+// registeredName returns the name that a program registered for a tracepoint of several formats: without the number
+// that the kernel added.
+func registeredName(system, name string) (string, bool) {
+	i := strings.LastIndexByte(name, '.')
+	if system != tracepoint.MultiSystem || i < 0 {
+		return "", false
+	}
+	return name[:i], true
+}
+
+// selection selects tracepoints.
+type selection struct{ events, excludes []pattern }
+
+func newSelection(o *Options) (selection, error) {
+	var s selection
+	var err error
+	if s.events, err = parsePatterns(o.Events); err != nil {
+		return s, err
+	}
+	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
+// [Options].Events. The error wraps EINVAL.
+func Match(patterns ...string) (func(system, name string) bool, error) {
+	s, err := newSelection(&Options{Events: patterns})
+	if err != nil {
+		return nil, err
+	}
+	return s.wants, nil
+}
+
+// wants reports whether a tracepoint is selected by its name.
+func (s *selection) wants(system, name string) bool {
+	matches := func(p pattern) bool { return p.match(system, name) }
+	selects := matches
+	if isUserEvents(system) && strings.HasPrefix(name, probePrefix) {
+		selects = func(p pattern) bool { return strings.HasPrefix(p.name, probePrefix) && matches(p) }
+	}
+	return slices.ContainsFunc(s.events, selects) && !slices.ContainsFunc(s.excludes, matches)
+}
+
+// probePrefix begins the names of the events by which the command uevents doctor checks a machine. It removes them, which
+// the kernel refuses while a tool is attached.
+const probePrefix = "uevents_doctor"
+
+// hasErrors reports whether the name of a tracepoint says that its records are errors.
+func hasErrors(system, name string) bool {
+	if registered, ok := registeredName(system, name); ok {
+		name = registered
+	}
+	if n, err := eventheader.ParseName(name); err == nil {
+		return severityOfHeader(n.Level) >= SeverityError
+	}
+	return isUserEvents(system) && strings.HasSuffix(name, "_error")
 }

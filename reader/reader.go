@@ -2,9 +2,11 @@ package reader
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"sync"
@@ -284,4 +286,77 @@ func (r *Reader) Close() error {
 	err := r.session.Close()
 	r.background.Wait()
 	return err
+}
+
+// Events returns the records that Next returns, each in an Event of its own, which the caller may keep; with
+// [DecodeOptions].Reuse all are in one Event. It ends when ctx is done, after Stop when all is read, and after Close. Any other
+// error, such as [os.ErrDeadlineExceeded], is the last element.
+//
+// [Reader.Next] is for callers that act when no record is ready, at a deadline, or that choose the Event to decode into.
+func (r *Reader) Events(ctx context.Context) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		interrupted := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			r.interrupt(true)
+			close(interrupted)
+		})
+		defer func() {
+			if !stop() {
+				<-interrupted
+				r.interrupt(false)
+			}
+		}()
+		for ev := new(Event); ctx.Err() == nil; {
+			switch err := r.Next(ev); {
+			case err == nil:
+				if !yield(ev, nil) {
+					return
+				}
+				if !r.o.Decode.Reuse {
+					ev = new(Event)
+				}
+			case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed):
+				return
+			default:
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// interrupt makes Next return at once, also if it waits, or as usual again.
+func (r *Reader) interrupt(now bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.interrupted.Store(now)
+	r.setDeadline()
+}
+
+// Snapshot calls f with each selected record in the rings that no earlier Snapshot has read, in order of time. It
+// requires [ReadSnapshot], and replaces Next. Each event is in an Event of its own, which f may keep; with
+// [DecodeOptions].Reuse all are in one Event. If f returns an error, Snapshot returns it, and drops the remaining records.
+//
+// Programs write meanwhile, and lose nothing: the next Snapshot reads their new records.
+func (r *Reader) Snapshot(f func(*Event) error) error {
+	if f == nil {
+		return fmt.Errorf("reader: Snapshot needs a function: %w", errno.EINVAL)
+	}
+	r.deliverNotices()
+	ev := new(Event)
+	return r.session.Snapshot(func(rec *perf.Record) error {
+		r.record = *rec
+		if rec.Kind != perf.Sample {
+			r.updateTasks()
+			return nil
+		}
+		if selected, err := r.take(ev); !selected || err != nil {
+			return err
+		}
+		taken := ev
+		if !r.o.Decode.Reuse {
+			ev = new(Event)
+		}
+		return f(taken)
+	})
 }

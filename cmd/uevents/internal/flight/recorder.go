@@ -1,9 +1,16 @@
+// Package flight keeps the latest records of events in the kernel's rings, and writes them when a trigger fires.
+//
+// Each event is opened twice: without a filter, into rings that are overwritten and wake no reader; and with the filter
+// of the trigger, into a small ring whose records wake the recorder. Between triggers the recorder sleeps; the programs
+// pay for their records and for the filter.
 package flight
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -305,4 +312,51 @@ func (r *Recorder) Close() error {
 		err = errors.Join(err, r.trigger.Close())
 	}
 	return err
+}
+
+// Rate limits the frequency of an action: N times at once, and N times in each period. The zero Rate has no limit.
+type Rate struct {
+	N   int
+	Per time.Duration
+}
+
+// ParseRate parses a rate such as 2/h, 10/m or 1/90s.
+func ParseRate(s string) (Rate, error) {
+	count, per, ok := strings.Cut(s, "/")
+	n, err := strconv.Atoi(count)
+	if per != "" && strings.Trim(per, "smh") == "" {
+		per = "1" + per
+	}
+	d, perErr := time.ParseDuration(per)
+	if !ok || err != nil || perErr != nil || n <= 0 || d <= 0 {
+		return Rate{}, fmt.Errorf("%q is no rate, such as 2/h or 1/90s", s)
+	}
+	return Rate{n, d}, nil
+}
+
+// Limiter enforces a rate.
+type Limiter struct {
+	rate Rate
+	left float64
+	last time.Time
+}
+
+// NewLimiter returns a limiter of a rate.
+func NewLimiter(r Rate) *Limiter { return &Limiter{rate: r, left: float64(r.N)} }
+
+// Allow reports whether one more may happen now. The time may be that of any clock; while one is set back, no time passes.
+func (l *Limiter) Allow(now time.Time) bool {
+	if l.rate == (Rate{}) {
+		return true
+	}
+	if !l.last.IsZero() {
+		l.left += max(0, now.Sub(l.last)).Seconds() / l.rate.Per.Seconds() * float64(l.rate.N)
+		l.left = min(l.left, float64(l.rate.N))
+	}
+	l.last = now
+	if l.left < 1 {
+		return false
+	}
+	l.left--
+	return true
 }
