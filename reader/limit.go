@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// limitState says what Options.Limit and Share do to an event of the kernel.
+// limitState is the state of an event of the kernel under Options.Limit and Options.ProgramLimit.
 type limitState uint8
 
 const (
@@ -24,32 +24,32 @@ const (
 	resuming // being attached again
 )
 
-// checkLimit checks Options.Limit and Share.
+// checkLimit checks Options.Limit and ProgramLimit.
 func (o *Options) checkLimit() error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"Limit", o.Limit}, {"Share.Records", o.Share.Records}, {"Share.Bytes", o.Share.Bytes}} {
+	}{{"Limit", o.Limit}, {"ProgramLimit.Records", o.ProgramLimit.Records}, {"ProgramLimit.Bytes", o.ProgramLimit.Bytes}} {
 		switch {
 		case n.value < 0 || int64(n.value) > math.MaxUint32:
-			return fmt.Errorf("the option %s is %d, and must be from 0 to %d: %w", n.name, n.value, uint32(math.MaxUint32), errno.EINVAL)
+			return fmt.Errorf("the option %s is %d, and must be from 0 to %d: %w", n.name, n.value, uint32(math.MaxUint32), fs.ErrInvalid)
 		case n.value > 0 && o.Read != ReadStream:
-			return fmt.Errorf("the option %s needs ReadStream: %w", n.name, errno.EINVAL)
+			return fmt.Errorf("the option %s needs ReadStream: %w", n.name, fs.ErrInvalid)
 		}
 	}
 	return nil
 }
 
 // limited reports whether events are disabled for a while.
-func (o *Options) limited() bool { return o.Limit > 0 || o.Share != (Share{}) }
+func (o *Options) limited() bool { return o.Limit > 0 || o.ProgramLimit != (ProgramLimit{}) }
 
 // programLimit returns how many records of an event a program in shared memory writes in a second, 0 for all. It may write as many before
 // the Reader has looked.
 func (o *Options) programLimit() int {
-	if o.Limit == 0 || o.Share.Records == 0 {
-		return max(o.Limit, o.Share.Records)
+	if o.Limit == 0 || o.ProgramLimit.Records == 0 {
+		return max(o.Limit, o.ProgramLimit.Records)
 	}
-	return min(o.Limit, o.Share.Records)
+	return min(o.Limit, o.ProgramLimit.Records)
 }
 
 // usage is what was written in a second.
@@ -68,9 +68,9 @@ func (u *usage) add(rec *perf.Record) (first bool) {
 	return first
 }
 
-// exceeds reports whether this is more than a part of a share.
-func (u *usage) exceeds(share Share, part int) bool {
-	return share.Records > 0 && u.records*part > share.Records || share.Bytes > 0 && u.bytes*part > share.Bytes
+// exceeds reports whether this is more than an equal part of the limit.
+func (u *usage) exceeds(limit ProgramLimit, parts int) bool {
+	return limit.Records > 0 && u.records*parts > limit.Records || limit.Bytes > 0 && u.bytes*parts > limit.Bytes
 }
 
 // limit counts a record, and disables its event for the rest of the second if there are too many. Those that were
@@ -90,7 +90,7 @@ func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
 	}
 	// Programs in shared memory keep to Options.Limit themselves.
 	over := r.o.Limit > 0 && s.pause == nil && s.used.records > r.o.Limit
-	over = over || writer.used.exceeds(r.o.Share, 1) && s.used.exceeds(r.o.Share, max(writer.events, 1))
+	over = over || writer.used.exceeds(r.o.ProgramLimit, 1) && s.used.exceeds(r.o.ProgramLimit, max(writer.events, 1))
 	if !over {
 		return
 	}

@@ -2,13 +2,13 @@ package reader
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // The layouts of log records. Declared records have no message, and fields of their own.
@@ -183,7 +183,7 @@ var severityAliases = map[string]Severity{
 }
 
 // ParseSeverity parses the name of a severity, in any case: trace, debug, info, warn, error or fatal, with an optional 2, 3 or 4 behind
-// it, or a usual name of the same, such as warning, err or critical. The error wraps EINVAL.
+// it, or a usual name of the same, such as warning, err or critical. The error wraps [fs.ErrInvalid].
 func ParseSeverity(s string) (Severity, error) {
 	for level := SeverityTrace; level <= maxSeverity; level++ {
 		if strings.EqualFold(s, severityNames[level]) {
@@ -193,7 +193,7 @@ func ParseSeverity(s string) (Severity, error) {
 	if level, ok := severityAliases[strings.ToLower(s)]; ok {
 		return level, nil
 	}
-	return 0, fmt.Errorf("level %q is none of trace, debug, info, warn, error and fatal: %w", s, errno.EINVAL)
+	return 0, fmt.Errorf("level %q is none of trace, debug, info, warn, error and fatal: %w", s, fs.ErrInvalid)
 }
 
 // slogOffset is the difference between OpenTelemetry's severity and the level of package slog.

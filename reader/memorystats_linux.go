@@ -5,12 +5,12 @@ package reader
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/perf"
 )
@@ -272,7 +272,7 @@ func (m *memorySession) fill() (some bool) {
 // Snapshot calls f with the records of the window, and with those of the kernel's rings.
 func (m *memorySession) Snapshot(f func(*perf.Record) error) error {
 	if m.window == nil {
-		return fmt.Errorf("reader: Snapshot needs ReadSnapshot: %w", errno.EINVAL)
+		return fmt.Errorf("reader: Snapshot needs ReadSnapshot: %w", fs.ErrInvalid)
 	}
 	m.mu.Lock()
 	if !m.closed {

@@ -18,9 +18,9 @@ const (
 	NoticeAttached NoticeKind = iota + 1
 	// NoticeFailed: an event is not attached. Err has the reason.
 	NoticeFailed
-	// NoticeEnded: the last process that was seen to write the event has exited. The event stays attached, and
+	// NoticeNoWriter: the last process that was seen to write the event has exited. The event stays attached, and
 	// meanwhile a program that registers other fields under its name gets EADDRINUSE.
-	NoticeEnded
+	NoticeNoWriter
 	// NoticeDetached: the event was detached after its last writer exited, because of Options.DetachAtExit, or because it was in
 	// shared memory.
 	NoticeDetached
@@ -40,7 +40,7 @@ const (
 	// memory. Next has returned its records, but for late ones. The end of a process that uses the kernel is not noticed
 	// if each event that it wrote is also written by more than 1,000 others, nor from another PID namespace.
 	NoticeExited
-	// NoticeLimited: there were more records of the event than Options.Limit, or of its program than Share, and it was disabled Count times, for Gap in all, since the
+	// NoticeLimited: there were more records of the event than Options.Limit, or of its program than ProgramLimit, and it was disabled Count times, for Gap in all, since the
 	// last notice of this kind, at least a second ago. Records of that time are in no count.
 	NoticeLimited
 )
@@ -139,7 +139,7 @@ func (r *Reader) hasGone() bool {
 // missing is what is known about records that are not read.
 type missing struct {
 	lost   uint64
-	pauses uint64 // because of Options.Limit and Share
+	pauses uint64 // because of Options.Limit and ProgramLimit
 	paused time.Duration
 }
 
@@ -228,7 +228,9 @@ func (r *Reader) forgetSources(st *perf.Stats) {
 // State is the part of Stats that needs no system call, however many events are attached.
 type State struct {
 	Attached int // events of the kernel and of shared memory that are attached
-	Never    int // events that Options.Events select, and that are not attached since none of their records can meet Options.Where or are of Options.Kinds
+	// NeverMatch is the number of events that Options.Events select and that are not attached: none of their records can meet
+	// Options.Where, or be of Options.Kinds.
+	NeverMatch int
 
 	// Each record that was read and not excluded is in one of Selected, Unselected and Copies.
 	Selected    uint64 // records that Next, Events or Snapshot returned
@@ -256,7 +258,7 @@ func (r *Reader) State() State {
 		attached += m.events()
 	}
 	return State{
-		Attached: attached, Never: len(r.never),
+		Attached: attached, NeverMatch: len(r.never),
 		Selected: r.taken.Load(), Unselected: r.unselected.Load(), Copies: r.copies.Load(), Undecodable: r.undecodable.Load(),
 		Rings: st.Rings, CPUErr: st.CPUErr,
 	}
@@ -301,7 +303,7 @@ type EventStats struct {
 	// AtLeast marks Matched and Lost as incomplete: there was a NoticeDisabled, or before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or Stop is called, and the rest is read.
 	AtLeast bool
-	// Limited is for how long Options.Limit or Share had disabled the event, and LimitedTimes how often. Records of that time are in no count. The
+	// Limited is for how long Options.Limit or ProgramLimit had disabled the event, and LimitedTimes how often. Records of that time are in no count. The
 	// times of programs in shared memory, each of which has the limit, add up; each is at most so long.
 	Limited      time.Duration
 	LimitedTimes uint64

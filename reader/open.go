@@ -86,8 +86,8 @@ type Options struct {
 	// longer; those that Processes excludes do not count. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
 	// than user_events have no limit. It needs ReadStream.
 	Limit int
-	// Share limits what each program takes of a Reader that reads all of a machine. With Limit, both apply.
-	Share Share
+	// ProgramLimit limits the records of each process. The smaller of it and Limit applies.
+	ProgramLimit ProgramLimit
 	// Transport is the way of the events. TransportAny is the default.
 	Transport Transport
 	// Read is the way in which records are read.
@@ -98,14 +98,14 @@ type Options struct {
 	Notify func(Notice)
 }
 
-// Share is what a process may write in a second of CLOCK_MONOTONIC, in all of its user events together. Above it, those of its events that
-// have more than an equal part of the share are disabled for the rest of the second, as by Options.Limit; a rare event of errors is not.
-// Records of that time are in no count; [EventStats].Limited is for how long they are missing. The Reader reads the records before that. An event of the kernel that was
-// disabled is in rings of its own from then on, with all others of these, where there is the memory for them: it takes the room of others no more.
-// It needs ReadStream.
-type Share struct {
-	Records int // 0 means any number
-	Bytes   int // of payload; 0 means any number
+// ProgramLimit is the number of records that a process may write in a second of CLOCK_MONOTONIC, in all of its user events together.
+// Above it, each event with more than an equal part of the limit is disabled for the rest of the second; a rare event of errors stays
+// enabled. Records above the limit are not counted: [EventStats].Limited is the time for which the event was disabled. From then on
+// a disabled event of the kernel shares rings with other such events, if there is memory for them, so that it no longer overwrites the
+// records of others. It needs ReadStream.
+type ProgramLimit struct {
+	Records int // 0 means no limit
+	Bytes   int // of payload; 0 means no limit
 }
 
 // ReadMode is the way in which a Reader reads records.
@@ -175,7 +175,7 @@ const (
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
-// It wraps EINVAL if Options.Events is empty or an option is invalid; [NoMatchError] if no event matches, and all patterns are of other systems
+// It wraps [fs.ErrInvalid] if Options.Events is empty or an option is invalid; [NoMatchError] if no event matches, and all patterns are of other systems
 // or Options.NoFollow is set; EMFILE if the events need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached,
 // unless Options.Partial is set. If only some events cannot be attached, Open succeeds, and Options.Notify gets their errors.
 func Open(o *Options) (*Reader, error) {
@@ -265,17 +265,17 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		r.dir = tracefs.At(r.o.Tracefs)
 	}
 	if r.o.Transport > TransportMemory {
-		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, errno.EINVAL)
+		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, fs.ErrInvalid)
 	}
 	if len(r.o.Events) == 0 {
-		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, errno.EINVAL)
+		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, fs.ErrInvalid)
 	}
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
-		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], errno.EINVAL)
+		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], fs.ErrInvalid)
 	}
 	if r.o.Cgroup != "" {
 		if r.cgroup, err = cgroupPath(r.o.Cgroup); err != nil {
@@ -288,11 +288,11 @@ func newReader(o *Options, proc string) (*Reader, error) {
 	r.limits = r.o.limited()
 	if min(r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize) < 0 || min(r.o.Latency, r.o.Window, r.o.Poll) < 0 || r.o.BufferSize > perf.MaxBufferSize {
 		return nil, fmt.Errorf("an option is negative or too large: MaxEvents %d, ProgramMemory %d, BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
-			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, errno.EINVAL)
+			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, fs.ErrInvalid)
 	}
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no process %d: %w", pid, errno.ESRCH)
+			return nil, fmt.Errorf("there is no process %d: %w", pid, fs.ErrInvalid)
 		}
 	}
 	return r, nil
@@ -316,16 +316,16 @@ func parsePattern(s string) (pattern, error) {
 	p.system, p.name = system, name
 	switch {
 	case name == "" || qualified && system == "":
-		return p, fmt.Errorf("pattern %q has no name: %w", s, errno.EINVAL)
+		return p, fmt.Errorf("pattern %q has no name: %w", s, fs.ErrInvalid)
 	case strings.ContainsAny(system, `*?[\`):
-		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, errno.EINVAL)
+		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, fs.ErrInvalid)
 	case strings.ContainsAny(s, "/\x00\n") || system == ".." || system == "." || name == ".." || name == ".":
-		return p, fmt.Errorf("pattern %q: no event has such a name: %w", s, errno.EINVAL)
+		return p, fmt.Errorf("pattern %q: no event has such a name: %w", s, fs.ErrInvalid)
 	}
 	p.glob = strings.ContainsAny(p.name, `*?[\`)
 	p.prefix = !p.glob && p.system == ""
 	if _, err := path.Match(p.name, ""); err != nil {
-		return p, fmt.Errorf("pattern %q: %w: %w", s, err, errno.EINVAL)
+		return p, fmt.Errorf("pattern %q: %w: %w", s, err, fs.ErrInvalid)
 	}
 	return p, nil
 }
@@ -397,7 +397,7 @@ func newSelection(o *Options) (selection, error) {
 }
 
 // Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
-// [Options].Events. The error wraps EINVAL.
+// [Options].Events. The error wraps [fs.ErrInvalid].
 func Match(patterns ...string) (func(system, name string) bool, error) {
 	s, err := newSelection(&Options{Events: patterns})
 	if err != nil {

@@ -83,7 +83,7 @@ type task struct {
 	cgroup uint64 // id of the one in which it wrote the last record; 0 if that is not known
 	ended  bool
 	shared *Process // the copy that callers have; nil after a change
-	used   usage    // with Options.Share
+	used   usage    // with Options.ProgramLimit
 	events int      // that had their first record of the second from it
 
 	context contextLook
@@ -374,7 +374,7 @@ func (r *Reader) ended(pid int32) {
 		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attachedAs(s)[s.name] {
 			continue
 		}
-		r.notifyLocked(Notice{Kind: NoticeEnded, Event: s.name})
+		r.notifyLocked(Notice{Kind: NoticeNoWriter, Event: s.name})
 		if r.o.DetachAtExit && !r.closed {
 			delete(r.attachedAs(s), s.name) // the session may attach to it again once it is detached
 			r.background.Add(1)

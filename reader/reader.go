@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -32,7 +32,7 @@ type Reader struct {
 	// fewDescriptors reports that most is what the limit of descriptors allows.
 	fewDescriptors bool
 	noTexts        bool   // the kernel's filters compare numbers only
-	limits         bool   // Options.Limit or Share is set
+	limits         bool   // Options.Limit or ProgramLimit is set
 	cgroup         string // path of Options.Cgroup, as processes have it
 
 	adds    sync.Mutex // serialises Add; locked before mu
@@ -52,7 +52,7 @@ type Reader struct {
 	leftOut       map[string]leftOut // by name, events for which there was no room
 	deadline      time.Time          // set by the caller
 	tickAt        time.Time          // when Next checks the counts again
-	resumeAt      time.Time          // when Next attaches to events again that have reached Options.Limit or Share; zero if there are none
+	resumeAt      time.Time          // when Next attaches to events again that have reached Options.Limit or ProgramLimit; zero if there are none
 
 	noticed     atomic.Bool   // there are notices
 	interrupted atomic.Bool   // Next returns at once; changes hold mu
@@ -90,7 +90,7 @@ const tickInterval = time.Second
 // called before it returns and while it waits.
 func (r *Reader) Next(ev *Event) error {
 	if ev == nil {
-		return fmt.Errorf("reader: Next needs an Event: %w", errno.EINVAL)
+		return fmt.Errorf("reader: Next needs an Event: %w", fs.ErrInvalid)
 	}
 	for skipped := false; ; skipped = true {
 		now, looked := time.Time{}, false
@@ -261,11 +261,11 @@ func (r *Reader) overdue(now time.Time) bool {
 	return r.interrupted.Load() || !r.deadline.IsZero() && !now.Before(r.deadline)
 }
 
-// FindProgram attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
+// AttachProcess attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
 // Options.Processes does not have it. It may be called concurrently.
-func (r *Reader) FindProgram(pid int) {
+func (r *Reader) AttachProcess(pid int) {
 	if m, ok := r.session.(memoryReader); ok {
-		m.findProgram(pid)
+		m.attachProcess(pid)
 	}
 }
 
@@ -340,7 +340,7 @@ func (r *Reader) interrupt(now bool) {
 // Programs write meanwhile, and lose nothing: the next Snapshot reads their new records.
 func (r *Reader) Snapshot(f func(*Event) error) error {
 	if f == nil {
-		return fmt.Errorf("reader: Snapshot needs a function: %w", errno.EINVAL)
+		return fmt.Errorf("reader: Snapshot needs a function: %w", fs.ErrInvalid)
 	}
 	r.deliverNotices()
 	ev := new(Event)

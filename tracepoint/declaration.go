@@ -19,8 +19,8 @@
 package tracepoint
 
 import (
-	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -52,8 +52,13 @@ const (
 	MultiSystem = "user_events_multi" // events registered with USER_EVENT_REG_MULTI_FORMAT
 )
 
-// ErrInvalid is wrapped by every error about a declaration.
-var ErrInvalid = errors.New("invalid tracepoint declaration")
+// ErrInvalid is wrapped by every error about a declaration. It is [fs.ErrInvalid] for [errors.Is].
+var ErrInvalid error = invalid{}
+
+type invalid struct{}
+
+func (invalid) Error() string        { return "invalid tracepoint declaration" }
+func (invalid) Is(target error) bool { return target == fs.ErrInvalid }
 
 // Error says what is wrong with a declaration, and where.
 type Error struct {

@@ -3,11 +3,11 @@ package uevents
 import (
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"math"
 	"os"
 
 	"github.com/userevents/userevents-go/internal/backend"
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -117,7 +117,7 @@ func (n Naming) check(d tracepoint.Declaration) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown naming policy %v: %w", n, errno.EINVAL)
+	return fmt.Errorf("unknown naming policy %v: %w", n, fs.ErrInvalid)
 }
 
 // hashed returns the declaration with a hash of its fields in the name. The hash is FNV-1a

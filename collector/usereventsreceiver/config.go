@@ -144,7 +144,7 @@ func (c *DiscoveryConfig) Validate() error {
 }
 
 // Validate reports all errors.
-func (c *ProgramShareConfig) Validate() error {
+func (c *ProgramLimitConfig) Validate() error {
 	return errors.Join(within("records_per_second", c.RecordsPerSecond, 0, 1<<30), within("kib_per_second", c.KiBPerSecond, 0, 1<<21))
 }
 

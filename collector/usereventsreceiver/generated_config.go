@@ -57,8 +57,8 @@ func NewDefaultDiscoveryConfig() DiscoveryConfig {
 	}
 }
 
-// ProgramShareConfig limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its events that have more than an equal part are disabled for the rest of the second.
-type ProgramShareConfig struct {
+// ProgramLimitConfig limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its events that have more than an equal part are disabled for the rest of the second.
+type ProgramLimitConfig struct {
 	// KiB of payload of each program in a second; 0 means any number.
 	KiBPerSecond int `mapstructure:"kib_per_second"`
 	// Records of each program in a second; 0 means any number.
@@ -67,9 +67,9 @@ type ProgramShareConfig struct {
 	_ struct{}
 }
 
-// NewDefaultProgramShareConfig returns a new ProgramShareConfig with default values consistent with the annotations in the schema.
-func NewDefaultProgramShareConfig() ProgramShareConfig {
-	return ProgramShareConfig{
+// NewDefaultProgramLimitConfig returns a new ProgramLimitConfig with default values consistent with the annotations in the schema.
+func NewDefaultProgramLimitConfig() ProgramLimitConfig {
+	return ProgramLimitConfig{
 		KiBPerSecond:     0,
 		RecordsPerSecond: 0,
 	}
@@ -198,7 +198,7 @@ type Config struct {
 	// Name of the Kubernetes node, such as `${env:K8S_NODE_NAME}` of the [DaemonSet](../distribution/daemonset.yaml): `k8s.node.name` and `host.name`. Without it, `host.name` is the machine's name, unless the Collector runs in a container with a name of its own.
 	NodeName string `mapstructure:"node_name,omitempty"`
 	// Limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its events that have more than an equal part are disabled for the rest of the second.
-	ProgramShare ProgramShareConfig `mapstructure:"program_share"`
+	ProgramLimit ProgramLimitConfig `mapstructure:"program_limit"`
 	// Selects the resource attributes that the receiver sets. Where they are known, they replace what programs send; those that are not enabled stay as programs send them.
 	Attributes metadata.ResourceAttributesConfig `mapstructure:"resource_attributes"`
 	// Says how long data is delivered again that a pipeline refused with an error that is not permanent. The time until it is dropped and counted, max_elapsed_time, is at most 1m, since the rings lose records meanwhile.
@@ -241,7 +241,7 @@ func createDefaultConfig() component.Config {
 		BudgetMiB:        512,
 		Discovery:        NewDefaultDiscoveryConfig(),
 		Mapping:          "auto",
-		ProgramShare:     NewDefaultProgramShareConfig(),
+		ProgramLimit:     NewDefaultProgramLimitConfig(),
 		RetryOnFailure:   retryOnFailure,
 		Ring:             NewDefaultRingConfig(),
 		Spans:            NewDefaultSpansConfig(),

@@ -339,6 +339,6 @@ func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reade
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: b.ring, ProgramMemory: b.programs, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
 		Kinds: c.kinds(out), Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
-		Share: reader.Share{Records: c.ProgramShare.RecordsPerSecond, Bytes: c.ProgramShare.KiBPerSecond << 10},
+		ProgramLimit: reader.ProgramLimit{Records: c.ProgramLimit.RecordsPerSecond, Bytes: c.ProgramLimit.KiBPerSecond << 10},
 	}, err
 }

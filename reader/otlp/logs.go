@@ -4,12 +4,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -232,7 +232,7 @@ const (
 // addRaw adds a log record that has the fields of a plain event as they are.
 func (c *Converter) addRaw(ev *reader.Event) error {
 	if ev.Kind != reader.KindOther {
-		return fmt.Errorf("%s of process %d: the raw mapping needs plain events, see reader.DecodePlain: %w", ev.Name, ev.PID, errno.EINVAL)
+		return fmt.Errorf("%s of process %d: the raw mapping needs plain events, see reader.DecodePlain: %w", ev.Name, ev.PID, fs.ErrInvalid)
 	}
 	lr := c.appendLog(c.originOf(ev))
 	lr.SetTimestamp(timestamp(ev.Time))

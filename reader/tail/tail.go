@@ -19,10 +19,10 @@ package tail
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -95,13 +95,13 @@ func New(o Options) (*Buffer, error) {
 	}
 	switch {
 	case o.When == nil:
-		return nil, fmt.Errorf("tail: no condition: %w", errno.EINVAL)
+		return nil, fmt.Errorf("tail: no condition: %w", fs.ErrInvalid)
 	case o.By == "":
-		return nil, fmt.Errorf("tail: no name of the value that records share: %w", errno.EINVAL)
+		return nil, fmt.Errorf("tail: no name of the value that records share: %w", fs.ErrInvalid)
 	case o.Window < 0:
-		return nil, fmt.Errorf("tail: the window is %s: %w", o.Window, errno.EINVAL)
+		return nil, fmt.Errorf("tail: the window is %s: %w", o.Window, fs.ErrInvalid)
 	case o.Bytes < MinBytes:
-		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, MinBytes, errno.EINVAL)
+		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, MinBytes, fs.ErrInvalid)
 	}
 	return &Buffer{o: o, by: reader.ValueOf(o.By), groups: map[string]*group{}, shared: map[any]int{}}, nil
 }

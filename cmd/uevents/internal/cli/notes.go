@@ -61,7 +61,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 		fmt.Fprintln(n.w, "waiting for an event that can be attached; Ctrl-C ends")
 		return
 	}
-	if events == 0 && st.Never > 0 {
+	if events == 0 && st.NeverMatch > 0 {
 		fmt.Fprintf(n.w, "! %s, waiting for another one; Ctrl-C ends\n", never(st))
 		return
 	}
@@ -89,8 +89,8 @@ const othersNeedRoot = "programs of other users take root"
 
 // never says that no record of the events that are there can be selected.
 func never(st *reader.Stats) string {
-	of := "of the " + output.Plural(st.Never, "event") + " that match"
-	if st.Never == 1 {
+	of := "of the " + output.Plural(st.NeverMatch, "event") + " that match"
+	if st.NeverMatch == 1 {
 		of = "of the event that matches"
 	}
 	return "no record " + of + " can meet the condition (--explain says why)"
@@ -106,7 +106,7 @@ func (n *notes) recording(st *reader.Stats, path string, command []string, simil
 	default:
 		what = "events that will match (none does yet, " + similar + "see uevents list)"
 	}
-	if st.Never > 0 && len(st.Events) == 0 {
+	if st.NeverMatch > 0 && len(st.Events) == 0 {
 		what = "events that will match"
 		n.add("! %s", never(st))
 	}
@@ -234,13 +234,13 @@ func (n *notes) flush() {
 	}{
 		{reader.NoticeAttached, "+ attached %s"},
 		{reader.NoticeDisabled, "! uevents did not read for 10 s, and the programs disabled %s"},
-		{reader.NoticeEnded, "- the programs that wrote %s have exited"},
+		{reader.NoticeNoWriter, "- the programs that wrote %s have exited"},
 		{reader.NoticeDetached, "- detached %s: no program has them any more"},
 	} {
 		if names := n.names[kind.kind]; len(names) > 0 {
 			n.add(kind.line+n.since(kind.kind), listed(names))
 			n.names[kind.kind] = nil
-			if kind.kind == reader.NoticeEnded && !n.release && !n.warned {
+			if kind.kind == reader.NoticeNoWriter && !n.release && !n.warned {
 				n.warned = true
 				n.add("  while attached, a version that changes an event's fields gets EADDRINUSE; --detach-at-exit lets it")
 			}

@@ -54,13 +54,13 @@ func (m *missingNames) say() {
 // missing returns the names that records were asked for, and that none has.
 func (m *missingNames) missing() (names []string) {
 	if m.where != nil {
-		names = m.where.Missing()
+		names = m.where.UnknownNames()
 	}
 	if m.tail == nil {
 		return names
 	}
 	o, st := m.tail.Options(), m.tail.Stats()
-	for _, name := range o.When.Missing() {
+	for _, name := range o.When.UnknownNames() {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -117,7 +117,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	x.live = r
 	f.sayLimit(e)
 	f.sayAbsent(e)
-	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.Never > 0 {
+	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.NeverMatch > 0 {
 		e.say("! %s", never(&st))
 	} else if err == nil {
 		e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)

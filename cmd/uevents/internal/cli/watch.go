@@ -222,7 +222,7 @@ func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) erro
 	var running *child
 	if len(command) > 0 {
 		var err error
-		if running, err = w.e.startChild(ctx, command, w.live.FindProgram, func() {}); err != nil {
+		if running, err = w.e.startChild(ctx, command, w.live.AttachProcess, func() {}); err != nil {
 			return err
 		}
 		ctx = running.recording

@@ -9,9 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -93,8 +93,8 @@ func Arm(o Options) (*Recorder, error) {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
 	}
 	st, err := r.trigger.Stats()
-	if err == nil && len(st.Events) == 0 && st.Never > 0 {
-		err = fmt.Errorf("no record of the events that are there can meet %s: %w", o.Trigger, syscall.EINVAL)
+	if err == nil && len(st.Events) == 0 && st.NeverMatch > 0 {
+		err = fmt.Errorf("no record of the events that are there can meet %s: %w", o.Trigger, fs.ErrInvalid)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.trigger.Close(), r.kept.Close())
@@ -158,11 +158,11 @@ func Now(message string) Cause {
 	return Cause{Time: time.Now(), Monotonic: monotonic(), Message: message}
 }
 
-// FindProgram is [reader.Reader.FindProgram]. It may be called concurrently.
-func (r *Recorder) FindProgram(pid int) {
-	r.kept.FindProgram(pid)
+// AttachProcess is [reader.Reader.AttachProcess]. It may be called concurrently.
+func (r *Recorder) AttachProcess(pid int) {
+	r.kept.AttachProcess(pid)
 	if r.trigger != nil {
-		r.trigger.FindProgram(pid)
+		r.trigger.AttachProcess(pid)
 	}
 }
 

@@ -75,7 +75,7 @@ func testNeighbour(t *testing.T, transport Transport) {
 	var s sink
 	cfg := fast()
 	cfg.Events, cfg.Transport, cfg.BudgetMiB = []string{"rcvshare"}, transport, 4
-	cfg.ProgramShare = ProgramShareConfig{RecordsPerSecond: 1000, KiBPerSecond: 1 << 20}
+	cfg.ProgramLimit = ProgramLimitConfig{RecordsPerSecond: 1000, KiBPerSecond: 1 << 20}
 	r, telemetry := collect(t, cfg, &s, zap.NewNop())
 	type program struct {
 		*exec.Cmd
