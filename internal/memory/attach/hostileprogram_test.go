@@ -33,7 +33,7 @@ import (
 )
 
 // envTask makes the test binary a program, or a tool of another user.
-const envTask = "UEVENTS_TEST_TASK"
+const envTask = "USER_EVENTS_TEST_TASK"
 
 // TestMain fails the package when its tests leave something behind, such as the memory of a program.
 func TestMain(m *testing.M) {

@@ -20,7 +20,7 @@ import (
 const withoutTerminal = 10 * time.Minute
 
 // envDuration is the environment variable with another time in place of withoutTerminal.
-const envDuration = "UEVENTS_DURATION"
+const envDuration = "USER_EVENTS_DURATION"
 
 // timeLimit is the flag --duration of a command that shows what it reads.
 type timeLimit struct {
