@@ -47,7 +47,7 @@ type memorySession struct {
 	asked       int32         // process of attachProcess
 	wait        time.Duration // until the next look at their rings
 	lost        uint64        // at the last call of Overran
-	paused      time.Duration // the same
+	paused      time.Duration // at the last call of Overran
 
 	// Used by ReadInto only, or by keep:
 	probe      Event

@@ -256,7 +256,7 @@ func (r *Reader) optional(err error) bool {
 func newReader(o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		sources: map[*perf.Source]*source{}, attached: map[string]bool{}, attachedAdded: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
-		leaderless: map[int32]uint64{},
+		noMainThread: map[int32]uint64{},
 	}
 	if o != nil {
 		r.o = *o

@@ -311,7 +311,7 @@ func (r *Reader) updateTasks() {
 	case rec.Kind == perf.Exec: // the process goes on, and may write the event again
 		r.notify(Notice{Kind: NoticeExited, PID: rec.PID})
 	case rec.Kind == perf.Exit && r.processes.hasThreads(rec.PID):
-		r.leaderless[rec.PID] = 0
+		r.noMainThread[rec.PID] = 0
 	case rec.Kind == perf.Exit, rec.Kind == perf.Fork && rec.PID != rec.ParentPID: // a new process has the id
 		r.ended(rec.PID)
 	}
@@ -331,10 +331,10 @@ func (r *Reader) isWriter(pid int32) bool {
 
 // lookAtLeaderless notes which processes have ended since the thread that they began with did. Their last records may be unread.
 func (r *Reader) lookAtLeaderless() {
-	for pid, since := range r.leaderless {
+	for pid, since := range r.noMainThread {
 		switch {
 		case since == 0 && !r.processes.hasThreads(pid):
-			r.leaderless[pid] = r.record.Monotonic + uint64(time.Since(r.record.Time))
+			r.noMainThread[pid] = r.record.Monotonic + uint64(time.Since(r.record.Time))
 		case since != 0 && since <= r.session.delivered():
 			r.ended(pid)
 		}
@@ -352,8 +352,8 @@ func (r *Reader) lookForWriters() {
 				continue
 			}
 			_, err := os.Stat(filepath.Join(r.processes.proc, strconv.Itoa(int(pid))))
-			if _, known := r.leaderless[pid]; !known && errors.Is(err, fs.ErrNotExist) {
-				r.leaderless[pid] = 0
+			if _, known := r.noMainThread[pid]; !known && errors.Is(err, fs.ErrNotExist) {
+				r.noMainThread[pid] = 0
 			}
 		}
 	}
@@ -361,7 +361,7 @@ func (r *Reader) lookForWriters() {
 
 // ended notes that a process has ended, and detaches from events that no other writes, if it should.
 func (r *Reader) ended(pid int32) {
-	delete(r.leaderless, pid)
+	delete(r.noMainThread, pid)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.notifyLocked(Notice{Kind: NoticeExited, PID: pid})

@@ -70,13 +70,13 @@ type Reader struct {
 	source    *source      // the same
 	processes *processes
 	copiesOf  Copies
-	// leaderless are the processes that wrote events, and run without the thread that they began with or were just ending; and
-	// from when on they are known to have ended, or 0.
-	leaderless map[int32]uint64
-	lost       losses
-	lostTasks  uint64 // records of tasks, at the last look at losses
-	reads      int
-	drained    bool // io.EOF was seen
+	// noMainThread are the processes that wrote events and have no main thread, or are exiting, with the time from which
+	// on they are known to have exited, or 0.
+	noMainThread map[int32]uint64
+	lost         losses
+	lostTasks    uint64 // records of tasks, at the last look at losses
+	reads        int
+	drained      bool // io.EOF was seen
 }
 
 // tickInterval is the interval of checks for lost records.
@@ -152,8 +152,8 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 	return false, nil
 }
 
-// decode decodes the record. It reports whether the options select it, and whether it is the copy of another: those that are not decoded
-// are copies only where there is a condition, on which the original decides.
+// decode decodes the record. It reports whether the options select it, and whether it is the copy of a declared record. Records that are
+// not decoded are checked for copies only if there is a condition: the condition is evaluated on the original.
 func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	rec := &r.record
 	if rec.Source != r.recent {

@@ -101,7 +101,7 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 		reg.writes.refused.Add(1)
 		return false, ErrTooLarge
 	}
-	t := reg.writes.at(rec) // before rec may be the event's own, which writers share
+	t := reg.writes.at(rec) // count first: below, rec may become e.empty, which all writers share
 	if n == IndexSize {
 		rec = e.empty
 	} else {

@@ -175,7 +175,7 @@ func (p *subject) ask(size, rings int) (asked *layout.Session, shown *layout.Ope
 	asked.Rings.Store(uint32(rings))
 	asked.Generation.Add(1)
 	f.control.Claimed.Or(1)
-	f.control.Wishes[0].Or(1)
+	f.control.Requests[0].Or(1)
 	p.word.Or(p.r.Mask)
 	return asked, shown
 }

@@ -61,11 +61,11 @@ func Of(program, tool int) (s State, err error) {
 		if err != nil {
 			return s, err
 		}
-		wishes := control.Wishes[id].Load() // before the bits, which the tool sets afterwards
+		requests := control.Requests[id].Load() // before the bits, which the tool sets afterwards
 		enabled := f.enabled(id)
 		all[d.Name] = true
 		for i, events := range requests {
-			if wishes&(1<<i) != 0 {
+			if requests&(1<<i) != 0 {
 				before, there := events[d.Name]
 				events[d.Name] = enabled && (before || !there)
 			}

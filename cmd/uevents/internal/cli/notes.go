@@ -362,14 +362,15 @@ func (n *notes) remedy(lost uint64, beside bool) string {
 // memoryRings is the largest size of rings that programs take for their events in shared memory.
 const memoryRings = 64 << 20
 
-// limitFlag is the flag --limit of a command that shows or writes records. Those that count have none: they would count too few.
+// limitFlag is the flag --limit of commands that show or write records. Commands that count have no limit: their counts would be too low.
 type limitFlag struct{ limit string }
 
 // limitHelp is the part on it in the help of commands.
-const limitHelp = `--limit 5000/s bounds what programs pay: of each event, they make at most so many records a
-second. In shared memory each program stops by itself; of the kernel's events, uevents detaches
-for the rest of the second once it has read as many, of all programs together. It says for how
-many seconds records are missing, which no count has. It comes before --when.`
+const limitHelp = `--limit 5000/s limits the overhead of programs: at most that many records of each event in a
+second. In shared memory, each program stops by itself. From an event of the kernel, uevents
+detaches for the rest of the second once it has read that many of all programs. Records above
+the limit are not counted; the summary reports for how many seconds the limit applied. The
+limit applies before --when.`
 
 func (l *limitFlag) addLimit(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.limit, "limit", "", "make programs write no more records of an event in a second than this `RATE`, such as 5000/s")
