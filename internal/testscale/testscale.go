@@ -94,7 +94,7 @@ const (
 func UsesCheckout() { _ = os.Getenv(EnvCheckout) }
 
 // NeedRoot skips a test unless it runs as root with the rights to become other users and to make namespaces, which root in a
-// container often lacks. A test that is skipped on a machine runs in a guest. The reason begins with "to", as in "to make namespaces".
+// container or a chroot often lacks. A test that is skipped on a machine runs in a guest. The reason begins with "to", as in "to make namespaces".
 func NeedRoot(tb testing.TB, reason string) {
 	tb.Helper()
 	if !root() {
@@ -107,6 +107,11 @@ func root() bool {
 	_ = os.Getenv(EnvMachine)
 	if os.Geteuid() != 0 {
 		return false
+	}
+	own, err := os.Stat("/")
+	first, firstErr := os.Stat("/proc/1/root")
+	if err == nil && firstErr == nil && !os.SameFile(own, first) {
+		return false // in a chroot, where the kernel refuses user namespaces
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
