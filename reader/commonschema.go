@@ -20,8 +20,7 @@ const truncatedField = "_truncated"
 // isOwnSchema reports whether an event whose first field is __csver__ may be an event of this module. The exporter for
 // Rust has the same first field; its spans have another keyword. For its log records see headerParser.fields.
 func isOwnSchema(t eventheader.Type, h *eventheader.Event) bool {
-	own := eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
-	return t == own && (h.Name != "Span" || h.Tracepoint.Keyword == keywordSpans)
+	return t == eventheader.TypeUnsigned32 && (h.Name != "Span" || h.Tracepoint.Keyword == keywordSpans)
 }
 
 // setCommonSchema sets ev from the parts of an event in the Common Schema. It finds fields by name at any position,

@@ -31,8 +31,8 @@ const (
 	MaxCommand = 511
 	// MaxName is the longest event name in bytes: it becomes a directory's name.
 	MaxName = 255
-	// MaxArray is the largest number of elements of a Fixed array.
-	MaxArray = 1024
+	// maxArray is the largest number of elements of a Fixed array.
+	maxArray = 1024
 	// MaxPayload is the largest payload in bytes that every tracing tool keeps: what fits a sub-buffer of ftrace's ring
 	// buffer with pages of 4 KiB and default settings. The kernel reports success for larger ones.
 	MaxPayload = 4064

@@ -140,11 +140,11 @@ func (e *Event) Conflict() error { return e.conflict }
 // caller, such as one with a set-user-ID bit, does not look at it, nor at [EnvDataFile].
 const EnvTransport = "USER_EVENTS_TRANSPORT"
 
-// EnvDir names the environment variable that names a directory for the files of [TransportMemory], which has to be there. It is for
+// envDir names the environment variable that names a directory for the files of [TransportMemory], which has to be there. It is for
 // tools that share a directory with the program and cannot look into /proc/PID/fd; those of this project need /proc. Without it,
 // files have no names on Linux; on macOS and the BSDs, and where Linux has no memfd_create, they are in userevents of
 // XDG_RUNTIME_DIR, or else in userevents-UID of the directory for temporary files.
-const EnvDir = "USER_EVENTS_DIR"
+const envDir = "USER_EVENTS_DIR"
 
 // Transport is a way for events to get to tracing tools.
 type Transport uint8

@@ -44,7 +44,7 @@ func openTransport(o *Options) (backend.Backend, Transport, error) {
 		}
 		refused = err
 	}
-	b, err := memory.Open(getenv(EnvDir))
+	b, err := memory.Open(getenv(envDir))
 	if err == nil {
 		return b, TransportMemory, nil
 	}

@@ -22,8 +22,8 @@ type BatchConfig struct {
 	_ struct{}
 }
 
-// NewDefaultBatchConfig returns a new BatchConfig with default values consistent with the annotations in the schema.
-func NewDefaultBatchConfig() BatchConfig {
+// newDefaultBatchConfig returns a new BatchConfig with default values consistent with the annotations in the schema.
+func newDefaultBatchConfig() BatchConfig {
 	return BatchConfig{
 		MaxRecords: 8192,
 		MaxSizeKiB: 4096,
@@ -47,8 +47,8 @@ type DiscoveryConfig struct {
 	_ struct{}
 }
 
-// NewDefaultDiscoveryConfig returns a new DiscoveryConfig with default values consistent with the annotations in the schema.
-func NewDefaultDiscoveryConfig() DiscoveryConfig {
+// newDefaultDiscoveryConfig returns a new DiscoveryConfig with default values consistent with the annotations in the schema.
+func newDefaultDiscoveryConfig() DiscoveryConfig {
 	return DiscoveryConfig{
 		MaxEvents:     0,
 		PollInterval:  250 * time.Millisecond,
@@ -67,8 +67,8 @@ type ProgramLimitConfig struct {
 	_ struct{}
 }
 
-// NewDefaultProgramLimitConfig returns a new ProgramLimitConfig with default values consistent with the annotations in the schema.
-func NewDefaultProgramLimitConfig() ProgramLimitConfig {
+// newDefaultProgramLimitConfig returns a new ProgramLimitConfig with default values consistent with the annotations in the schema.
+func newDefaultProgramLimitConfig() ProgramLimitConfig {
 	return ProgramLimitConfig{
 		KiBPerSecond:     0,
 		RecordsPerSecond: 0,
@@ -83,8 +83,8 @@ type RecordAttributeConfig struct {
 	_ struct{}
 }
 
-// NewDefaultRecordAttributeConfig returns a new RecordAttributeConfig with default values consistent with the annotations in the schema.
-func NewDefaultRecordAttributeConfig() RecordAttributeConfig {
+// newDefaultRecordAttributeConfig returns a new RecordAttributeConfig with default values consistent with the annotations in the schema.
+func newDefaultRecordAttributeConfig() RecordAttributeConfig {
 	return RecordAttributeConfig{
 		Enabled: false,
 	}
@@ -100,12 +100,12 @@ type RecordAttributesConfig struct {
 	_ struct{}
 }
 
-// NewDefaultRecordAttributesConfig returns a new RecordAttributesConfig with default values consistent with the annotations in the schema.
-func NewDefaultRecordAttributesConfig() RecordAttributesConfig {
-	userEventsName := NewDefaultRecordAttributeConfig()
+// newDefaultRecordAttributesConfig returns a new RecordAttributesConfig with default values consistent with the annotations in the schema.
+func newDefaultRecordAttributesConfig() RecordAttributesConfig {
+	userEventsName := newDefaultRecordAttributeConfig()
 	userEventsName.Enabled = true
 	return RecordAttributesConfig{
-		ThreadID: NewDefaultRecordAttributeConfig(),
+		ThreadID: newDefaultRecordAttributeConfig(),
 		Name:     userEventsName,
 	}
 }
@@ -120,8 +120,8 @@ type RingConfig struct {
 	_ struct{}
 }
 
-// NewDefaultRingConfig returns a new RingConfig with default values consistent with the annotations in the schema.
-func NewDefaultRingConfig() RingConfig {
+// newDefaultRingConfig returns a new RingConfig with default values consistent with the annotations in the schema.
+func newDefaultRingConfig() RingConfig {
 	return RingConfig{
 		Latency:       100 * time.Millisecond,
 		ReorderWindow: 10 * time.Millisecond,
@@ -142,8 +142,8 @@ type SpansConfig struct {
 	_ struct{}
 }
 
-// NewDefaultSpansConfig returns a new SpansConfig with default values consistent with the annotations in the schema.
-func NewDefaultSpansConfig() SpansConfig {
+// newDefaultSpansConfig returns a new SpansConfig with default values consistent with the annotations in the schema.
+func newDefaultSpansConfig() SpansConfig {
 	return SpansConfig{
 		MaxPending: 10000,
 		MaxSizeMiB: 16,
@@ -166,8 +166,8 @@ type TailConfig struct {
 	_ struct{}
 }
 
-// NewDefaultTailConfig returns a new TailConfig with default values consistent with the annotations in the schema.
-func NewDefaultTailConfig() TailConfig {
+// newDefaultTailConfig returns a new TailConfig with default values consistent with the annotations in the schema.
+func newDefaultTailConfig() TailConfig {
 	return TailConfig{
 		By:      "trace_id",
 		SizeMiB: 64,
@@ -236,16 +236,16 @@ func createDefaultConfig() component.Config {
 	retryOnFailure := configretry.NewDefaultBackOffConfig()
 	retryOnFailure.MaxElapsedTime = 1 * time.Minute
 	return &Config{
-		RecordAttributes: NewDefaultRecordAttributesConfig(),
-		Batch:            NewDefaultBatchConfig(),
+		RecordAttributes: newDefaultRecordAttributesConfig(),
+		Batch:            newDefaultBatchConfig(),
 		BudgetMiB:        512,
-		Discovery:        NewDefaultDiscoveryConfig(),
+		Discovery:        newDefaultDiscoveryConfig(),
 		Mapping:          "auto",
-		ProgramLimit:     NewDefaultProgramLimitConfig(),
+		ProgramLimit:     newDefaultProgramLimitConfig(),
 		RetryOnFailure:   retryOnFailure,
-		Ring:             NewDefaultRingConfig(),
-		Spans:            NewDefaultSpansConfig(),
-		Tail:             NewDefaultTailConfig(),
+		Ring:             newDefaultRingConfig(),
+		Spans:            newDefaultSpansConfig(),
+		Tail:             newDefaultTailConfig(),
 		Transport:        "any",
 	}
 }

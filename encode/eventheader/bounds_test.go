@@ -17,7 +17,7 @@ import (
 func TestWhatStandsBefore(t *testing.T) {
 	h := Header{Name: "e", Level: LevelInfo}
 	for _, arch := range archs {
-		h.Arch = arch
+		h.arch = arch
 		for limit := 1; limit < 120; limit++ {
 			encode := func(before int) (string, error) {
 				var e Encoder
@@ -28,8 +28,8 @@ func TestWhatStandsBefore(t *testing.T) {
 				return string(b[before:]), err
 			}
 			want, wantErr := encode(0)
-			if least := h.MinLimit(0); limit < least {
-				require.ErrorIs(t, wantErr, ErrTooLarge)
+			if least := h.minLimit(0); limit < least {
+				require.ErrorIs(t, wantErr, errTooLarge)
 				require.ErrorContains(t, wantErr, fmt.Sprintf("%d bytes of %d", least, limit))
 			} else {
 				require.NoError(t, wantErr)
@@ -48,7 +48,7 @@ func TestExactLimit(t *testing.T) {
 	for _, arch := range archs {
 		encode := func(limit int) []byte {
 			var e Encoder
-			e.Begin(make([]byte, 4), &Header{Name: "e", Level: LevelInfo, Arch: arch}, limit)
+			e.Begin(make([]byte, 4), &Header{Name: "e", Level: LevelInfo, arch: arch}, limit)
 			e.String("text", strings.Repeat("x", 40))
 			return end(t, &e)[4:]
 		}
@@ -84,11 +84,11 @@ func TestLimitBoundsMemory(t *testing.T) {
 // TestLongTextInALargeBuffer: a text that is longer than its count can say is cut, although the buffer has room for it.
 func TestLongTextInALargeBuffer(t *testing.T) {
 	var e Encoder
-	e.Begin(make([]byte, 0, 1<<18), &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	e.Begin(make([]byte, 0, 1<<18), &Header{Name: "e", Level: LevelInfo}, maxLimit)
 	e.String("a", strings.Repeat("x", 70_000))
 	b := end(t, &e)
-	require.Len(t, b, MaxLimit)
-	all, lost := values(requireEvent(t, b, MaxLimit))
+	require.Len(t, b, maxLimit)
+	all, lost := values(requireEvent(t, b, maxLimit))
 	assert.Equal(t, 1, lost)
 	assert.True(t, strings.HasSuffix(all["a"][0].(string), "x..."))
 }
@@ -101,7 +101,7 @@ func TestStepsOfACursor(t *testing.T) {
 	ev, err := Decode("p_L4K0", end(t, &e))
 	require.NoError(t, err)
 	for steps := range 5 {
-		c := ev.Cursor()
+		c := ev.cursor()
 		assert.Equal(t, -1, c.index, "before the first item")
 		c.steps = steps
 		assert.Equal(t, steps >= 2, c.Next(), steps)
@@ -112,14 +112,14 @@ func TestStepsOfACursor(t *testing.T) {
 
 // TestHostIsDecoded: an event says which architecture this machine has.
 func TestHostIsDecoded(t *testing.T) {
-	want := map[[2]bool]Arch{
-		{true, true}: LittleEndian64, {true, false}: LittleEndian32, {false, true}: BigEndian64, {false, false}: BigEndian32,
+	want := map[[2]bool]arch{
+		{true, true}: little64, {true, false}: little32, {false, true}: big64, {false, false}: big32,
 	}[[2]bool{hostLittle, bits.UintSize == 64}]
 	var e Encoder
 	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
 	ev, err := Decode("p_L4K0", end(t, &e))
 	require.NoError(t, err)
-	assert.Equal(t, want, ev.Arch)
+	assert.Equal(t, want, ev.arch)
 }
 
 // TestPrefixOfEachName: the second event of an encoder begins like the first one, whatever the length of its name.
@@ -143,12 +143,12 @@ func TestStructsAndItems(t *testing.T) {
 	for left := structItems - 2; left < structItems+2; left++ {
 		// A struct needs room for all children that it might have.
 		var e Encoder
-		e.Begin(nil, &h, MaxLimit)
+		e.Begin(nil, &h, maxLimit)
 		Ints(&e, "a", make([]int8, room-left))
 		e.BeginStruct("s")
 		e.Bool("b", true)
 		e.EndStruct()
-		all, lost := values(requireEvent(t, end(t, &e), MaxLimit))
+		all, lost := values(requireEvent(t, end(t, &e), maxLimit))
 		want := 0
 		if left < 128 {
 			want = 1
@@ -157,12 +157,12 @@ func TestStructsAndItems(t *testing.T) {
 		assert.Len(t, all["b"], 1-want, left)
 
 		// So does the one that holds fields for which there is no other place.
-		e.Begin(nil, &h, MaxLimit)
+		e.Begin(nil, &h, maxLimit)
 		Ints(&e, "a", make([]int8, room-left))
 		for range maxFields {
 			e.Bool("b", true)
 		}
-		_, lost = values(requireEvent(t, end(t, &e), MaxLimit))
+		_, lost = values(requireEvent(t, end(t, &e), maxLimit))
 		assert.Equal(t, want, lost, left)
 	}
 }
@@ -178,7 +178,7 @@ func TestNamesBeyondTheLimitTakeNoPlace(t *testing.T) {
 		e.Bool("b", true)
 	}
 	for _, n := range requireEvent(t, end(t, &e), 3000) {
-		assert.NotEqual(t, OverflowField, n.Name)
+		assert.NotEqual(t, overflowField, n.Name)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestElementsAreCutBeforeTheyAreDropped(t *testing.T) {
 	}
 	e.Strings("a", texts)
 	all, _ := values(requireEvent(t, end(t, &e), limit))
-	room := limit - h.MinLimit(0) - len("a") - 2 - 2
+	room := limit - h.minLimit(0) - len("a") - 2 - 2
 	assert.Equal(t, []any{room / (2 + least)}, all["a[]"])
 }
 
@@ -313,12 +313,12 @@ func TestEmptyIdentifier(t *testing.T) {
 // TestCodesAtTheEnds: the last character of each range is one.
 func TestCodesAtTheEnds(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
-		e.Value("last", TypeOf(Value32, FormatUTF), 0x10ffff)
+		e.Value("last", typeOf(encValue32, formatUTF), 0x10ffff)
 		e.String("replaced", "\ufffd")
 	})
-	assert.Equal(t, []Node{
-		{Name: "last", Type: TypeOf(Value32, FormatUTF), Value: "\U0010ffff"},
-		{Name: "replaced", Type: TypeString, Value: "\ufffd"},
+	assert.Equal(t, []node{
+		{Name: "last", Type: typeOf(encValue32, formatUTF), Value: "\U0010ffff"},
+		{Name: "replaced", Type: typeString, Value: "\ufffd"},
 	}, nodes)
 	assert.Equal(t, "\\n\ufffd", string(appendEscaped(nil, []byte("\n\ufffd"), formUTF8)))
 	r, n := formUTF32Little.rune([]byte{0, 0xd8, 0, 0})
@@ -356,13 +356,13 @@ func TestProtectEndsBefore(t *testing.T) {
 // TestDecodeChildrenThatAreMissing: the metadata may end before all children of a struct are declared, also where no element of an array has
 // them.
 func TestDecodeChildrenThatAreMissing(t *testing.T) {
-	meta := "e\x00" + "s\x00" + string([]byte{byte(Struct) | flagVariable | chainFlag, 2}) + "x\x00" + string([]byte{byte(Value8)})
+	meta := "e\x00" + "s\x00" + string([]byte{byte(encStruct) | flagVariable | chainFlag, 2}) + "x\x00" + string([]byte{byte(encValue8)})
 	payload := []byte{hostFlags | flagExtension, 0, 0, 0, 0, 0, 0, byte(LevelInfo)}
 	payload = hostOrder.append16(hostOrder.append16(payload, uint16(len(meta))), kindMetadata)
 	payload = append(hostOrder.append16(append(payload, meta...), 0), 0)
 	ev, err := Decode("p_L4K1", payload)
 	require.NoError(t, err)
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
-	assert.Equal(t, []Node{{Name: "s", Type: TypeOf(Struct, 2), Value: []any{}}}, nodes)
+	assert.Equal(t, []node{{Name: "s", Type: typeOf(encStruct, 2), Value: []any{}}}, nodes)
 }

@@ -18,7 +18,7 @@ import (
 // package's documentation says, so that it does not matter in which order fields come. Names and texts are made
 // valid and printable: in names, a semicolon and each byte of what package text would escape, but for backslashes,
 // become an underscore, as does an empty name; texts are escaped. Only a mistake of the
-// program, such as a type that a method does not take, or a limit below [Header.MinLimit] is an error of End.
+// program, such as a type that a method does not take, or a limit too small for any event is an error of End.
 //
 // Until End an Encoder takes memory for all fields. Each name, text, binary and array counts with at most as many
 // bytes as the limit has, and there are at most 4096 of them.
@@ -56,7 +56,7 @@ type Encoder struct {
 // frame is an open struct, or the event itself.
 type frame struct {
 	// spare is how many fields fit before the last one that does. At -1 that one is
-	// written, which the next one moves to OverflowField.
+	// written, which the next one moves to overflowField.
 	spare       int
 	last        offset // where in meta the last field begins that fits
 	lastData    offset // where its data begins
@@ -64,7 +64,7 @@ type frame struct {
 	format      offset // of the struct's number of children in meta
 	dataBefore  offset // length of the data before the struct
 	itemsBefore int32  // that decoders took before it
-	overflow    bool   // it is the OverflowField of the frame around it
+	overflow    bool   // it is the overflowField of the frame around it
 }
 
 // offset is a position in metadata or data. It is small, since frames are copied.
@@ -72,8 +72,7 @@ type offset = uint32
 
 // Begin starts an event. It will be appended to dst, which the caller must not
 // use before [Encoder.End] returns it. The payload, from the header on, will have
-// at most limit bytes; 0 means [DefaultLimit] and more than [MaxLimit] means
-// that. The activity id and the related activity id are optional.
+// at most limit bytes; 0 means [tracepoint.MaxPayload]. No event has more than 65467 bytes. The activity id and the related activity id are optional.
 //
 // A caller that passes the result to the kernel begins with 4 bytes in dst for
 // the write index. They do not count.
@@ -106,7 +105,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 // isPrefix reports whether the event begins like the one before.
 func (e *Encoder) isPrefix(h *Header) bool {
 	p := &e.prefixHeader
-	return h.Level == p.Level && h.Opcode == p.Opcode && h.ID == p.ID && h.Version == p.Version && h.Tag == p.Tag && h.Arch == p.Arch &&
+	return h.Level == p.Level && h.Opcode == p.Opcode && h.ID == p.ID && h.Version == p.Version && h.Tag == p.Tag && h.arch == p.arch &&
 		len(e.prefix) > headerSize+extensionSize && h.Name == string(e.prefix[headerSize+extensionSize:len(e.prefix)-1])
 }
 
@@ -132,14 +131,13 @@ func (e *Encoder) beginWith(dst []byte, h *Header, activity []UUID) []byte {
 
 func clampLimit(limit int) int {
 	if limit <= 0 {
-		return DefaultLimit
+		return defaultLimit
 	}
-	return min(limit, MaxLimit)
+	return min(limit, maxLimit)
 }
 
 // End returns dst with the event appended. On an error dst is as it was before
-// Begin: [ErrInvalid] if a level or a type was wrong, [ErrTooLarge] if the event does not fit the limit,
-// which is less than [Header.MinLimit]. Structs that are still open are closed.
+// Begin: a level or a type was wrong, or header and name do not fit the limit. Structs that are still open are closed.
 func (e *Encoder) End() ([]byte, error) {
 	for e.skipped|len(e.parents) != 0 {
 		e.pop()
@@ -172,7 +170,7 @@ func (e *Encoder) problem() error {
 	case e.first == 0:
 		return errNoBegin
 	case e.first-e.start+truncatedSize > e.limit:
-		return fmt.Errorf("%w: header and name need %d bytes of %d", ErrTooLarge, e.first-e.start+truncatedSize, e.limit)
+		return fmt.Errorf("%w: header and name need %d bytes of %d", errTooLarge, e.first-e.start+truncatedSize, e.limit)
 	}
 	return nil
 }
@@ -203,7 +201,7 @@ func (e *Encoder) close() {
 }
 
 func appendTruncatedMeta(meta []byte) []byte {
-	return append(append(meta, TruncatedField...), 0, byte(Value16))
+	return append(append(meta, TruncatedField...), 0, byte(encValue16))
 }
 
 // eventName returns what takes the place of an empty name or one that is too long.
@@ -217,10 +215,10 @@ func (e *Encoder) eventName(name string) string {
 
 // Payload limits in bytes, counted from the header's first byte on.
 const (
-	// DefaultLimit is what ftrace keeps: it discards larger payloads silently.
-	DefaultLimit = tracepoint.MaxPayload
-	// MaxLimit is what producers of other languages allow.
-	MaxLimit = 65467
+	// defaultLimit is what ftrace keeps: it discards larger payloads silently.
+	defaultLimit = tracepoint.MaxPayload
+	// maxLimit is what producers of other languages allow.
+	maxLimit = 65467
 )
 
 // Names of the fields that an encoder adds.
@@ -229,10 +227,10 @@ const (
 	// unsigned integer of 16 bits that says how many values were cut and how many
 	// fields were dropped.
 	TruncatedField = "_truncated"
-	// OverflowField is the last child of a struct that would have more than 127, and
+	// overflowField is the last child of a struct that would have more than 127, and
 	// the last field of an event that would have more than 254: a struct with the
 	// others.
-	OverflowField = "_overflow"
+	overflowField = "_overflow"
 )
 
 // Limits of the decoders in C++ and Rust; the others are more lenient.
@@ -254,36 +252,35 @@ const (
 )
 
 var (
-	// ErrInvalid is wrapped by errors about what a caller asked for: a name, a
-	// type, a level. It is a mistake in the program, never a property of the data that is logged.
-	ErrInvalid = errors.New("invalid EventHeader event")
+	// errInvalid is wrapped by errors about the arguments of a caller: a name, a type, a level.
+	errInvalid = errors.New("invalid EventHeader event")
 
-	// ErrTooLarge is wrapped by the error of an event that does not fit the
+	// errTooLarge is wrapped by the error of an event that does not fit the
 	// payload limit even after all its values were cut.
-	ErrTooLarge = errors.New("EventHeader event does not fit the payload limit")
+	errTooLarge = errors.New("EventHeader event does not fit the payload limit")
 
-	// ErrMalformed is wrapped by every error of the decoder.
-	ErrMalformed = errors.New("malformed EventHeader event")
+	// errMalformed is wrapped by every error of the decoder.
+	errMalformed = errors.New("malformed EventHeader event")
 )
 
-// DecodeError says what is wrong with the bytes or the tracepoint name of an
+// decodeError says what is wrong with the bytes or the tracepoint name of an
 // event that was to be decoded.
-type DecodeError struct {
-	Part    string // "name", "header", "metadata" or "data"
-	Offset  int    // in bytes from the start of the part
-	Problem string
+type decodeError struct {
+	part    string // "name", "header", "metadata" or "data"
+	offset  int    // in bytes from the start of the part
+	problem string
 }
 
 // Error implements error.
-func (e *DecodeError) Error() string {
-	return fmt.Sprintf("%v: %s, byte %d: %s", ErrMalformed, e.Part, e.Offset, e.Problem)
+func (e *decodeError) Error() string {
+	return fmt.Sprintf("%v: %s, byte %d: %s", errMalformed, e.part, e.offset, e.problem)
 }
 
-// Unwrap returns [ErrMalformed].
-func (e *DecodeError) Unwrap() error { return ErrMalformed }
+// Unwrap returns errMalformed.
+func (e *decodeError) Unwrap() error { return errMalformed }
 
 var errNoBegin = invalidf("End without Begin")
 
 func invalidf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", errInvalid, fmt.Sprintf(format, args...))
 }

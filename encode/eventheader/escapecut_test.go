@@ -25,12 +25,12 @@ func TestEscapesAreCutBetween(t *testing.T) {
 		typ    Type
 		pieces []string // of the text in the event
 		source []string
-	}{{TypeString, escaped, raw}, {TypeJSON, inJSON, inJSON}} {
+	}{{typeString, escaped, raw}, {typeJSON, inJSON, inJSON}} {
 		for first := range tt.pieces {
 			pieces := append(append([]string{}, tt.pieces[first:]...), tt.pieces[:first]...)
 			source := strings.Join(append(append([]string{}, tt.source[first:]...), tt.source[:first]...), "")
 			whole := strings.Join(pieces, "")
-			encode := func(limit int) ([]Node, int) {
+			encode := func(limit int) ([]node, int) {
 				var e Encoder
 				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
 				addText(&e, "t", tt.typ, source)
@@ -53,8 +53,8 @@ func TestEscapesAreCutBetween(t *testing.T) {
 				require.Equal(t, strings.Join(pieces[:kept], ""), body)
 				require.Greater(t, n+len(pieces[kept]), limit, "%v: %q of %q", tt.typ, body, whole)
 				wantType := tt.typ
-				if tt.typ.Format() == FormatJSON {
-					wantType = TypeOf(tt.typ.Encoding(), FormatUTFBOM)
+				if tt.typ.format() == FormatJSON {
+					wantType = typeOf(tt.typ.encoding(), formatUTFBOM)
 				}
 				assert.Equal(t, wantType, nodes[0].Type)
 			}

@@ -27,12 +27,12 @@ func addEssentials(e *Encoder) {
 }
 
 // values returns all values of fields and elements by name, and the number of those that TruncatedField counts.
-func values(nodes []Node) (all map[string][]any, lost int) {
+func values(nodes []node) (all map[string][]any, lost int) {
 	all = map[string][]any{}
 	var visit func(name string, v any)
 	visit = func(name string, v any) {
 		switch v := v.(type) {
-		case []Node:
+		case []node:
 			for _, n := range v {
 				visit(n.Name, n.Value)
 			}
@@ -60,7 +60,7 @@ func requireEssentials(t *testing.T, all map[string][]any) {
 	require.Equal(t, []any{theID}, all["trace_id"])
 }
 
-var fairLimits = []int{DefaultLimit, 1024, 300}
+var fairLimits = []int{defaultLimit, 1024, 300}
 
 // TestLongTextsAreCutToEqualShares: wherever long texts stand, they and nothing else are cut, and to the same length.
 func TestLongTextsAreCutToEqualShares(t *testing.T) {
@@ -177,7 +177,7 @@ func TestManyAttributes(t *testing.T) {
 					names := 3 + 1 // the essentials and the mark
 					assert.Len(t, all, names+kept)
 					assert.GreaterOrEqual(t, kept, limit/50)
-					assert.Greater(t, len(b), limit-len("key000")-typeSize-2-least-depth*len("attributes\x00\x01\x01")-3*(len(OverflowField)+typeSize), "room is left")
+					assert.Greater(t, len(b), limit-len("key000")-typeSize-2-least-depth*len("attributes\x00\x01\x01")-3*(len(overflowField)+typeSize), "room is left")
 				})
 			}
 		}
@@ -274,8 +274,8 @@ func TestNoMoreIsDroppedThanMust(t *testing.T) {
 	short := strings.Repeat("s", truncate.Short)
 	const perText, perNumber = len("t") + typeSize - 1 + 2 + least, len("n") + typeSize + 8
 	const legible = 8                                                 // bytes of each text are better than that some are dropped
-	texts := h.MinLimit(0) + len("s") + typeSize - 1 + 2 + len(short) // from where on there is room for texts
-	for limit := h.MinLimit(0); limit < texts+n*perText+100; limit++ {
+	texts := h.minLimit(0) + len("s") + typeSize - 1 + 2 + len(short) // from where on there is room for texts
+	for limit := h.minLimit(0); limit < texts+n*perText+100; limit++ {
 		var e Encoder
 		e.Begin(nil, &h, limit)
 		for range n {
@@ -301,10 +301,10 @@ func TestNoMoreIsDroppedThanMust(t *testing.T) {
 			e.String("t", short)
 		}
 		all, _ = values(requireEvent(t, end(t, &e), limit))
-		if limit-h.MinLimit(0) >= n*(perNumber+perText-least+legible) {
+		if limit-h.minLimit(0) >= n*(perNumber+perText-least+legible) {
 			require.Len(t, all["n"], n, limit)
 		} else {
-			require.Len(t, all["n"], min((limit-h.MinLimit(0))/perNumber, stay), limit)
+			require.Len(t, all["n"], min((limit-h.minLimit(0))/perNumber, stay), limit)
 		}
 	}
 }

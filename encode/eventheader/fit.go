@@ -72,9 +72,9 @@ func (f *fitting) cut(whole, limit int) {
 		write += n
 		read = s.end
 		f.lost++
-		if s.c.field.typ == TypeJSON {
+		if s.c.field.typ == typeJSON {
 			format := &s.c.meta[s.c.field.typeAt+1]
-			*format = *format&chainFlag | byte(FormatUTFBOM)
+			*format = *format&chainFlag | byte(formatUTFBOM)
 		}
 	}
 	write += copy(data[write:], data[read:])
@@ -115,14 +115,14 @@ func (s *spans) next() bool {
 
 // cuttable reports whether the cursor stands at a value that can be cut. An array of numbers is one.
 func (s *spans) cuttable() bool {
-	e := s.c.field.typ.Encoding()
+	e := s.c.field.typ.encoding()
 	switch {
 	case s.c.item == ItemArray && e.size() > 0:
 		s.begin, s.unit = s.c.off, e.size()
 		s.end = s.begin + len(s.c.value)
-		s.c.Skip()
+		s.c.skip()
 		return s.begin < s.end
-	case s.c.item == ItemValue && e.counted():
+	case s.c.item == itemValue && e.counted():
 		s.end, s.unit = s.c.off, 1
 		s.begin = s.end - len(s.c.value)
 		return s.begin < s.end && !slices.Contains(s.identifiers, s.begin)
@@ -131,7 +131,7 @@ func (s *spans) cuttable() bool {
 }
 
 // isText reports whether the value is a text and not bytes or an array.
-func (s *spans) isText() bool { return s.c.item == ItemValue && s.c.field.typ.Encoding() == String8 }
+func (s *spans) isText() bool { return s.c.item == itemValue && s.c.field.typ.encoding() == encString8 }
 
 // drop drops fields, and elements of arrays of texts, in the order of package truncate, until the rest fits the room with
 // its long texts cut. Fixed fields are dropped only if there is no room for them with all texts cut to nothing.
@@ -222,7 +222,7 @@ func (d *dropper) value(s *spans) {
 	case s.c.index >= 0:
 		d.element(s)
 		return
-	case s.c.item == ItemArray && s.c.field.typ.Encoding().size() == 0:
+	case s.c.item == ItemArray && s.c.field.typ.encoding().size() == 0:
 		d.beginArray(s)
 		return
 	}
@@ -254,7 +254,7 @@ func (d *dropper) class(s *spans, length int) truncate.Class {
 	switch {
 	case int(s.c.field.nameAt) < d.fixed:
 		return truncate.ClassFixed
-	case d.remote(s), d.depth == maxNesting && s.c.field.typ == TypeJSON: // structs that were too deep
+	case d.remote(s), d.depth == maxNesting && s.c.field.typ == typeJSON: // structs that were too deep
 		return truncate.ClassRemote
 	case length > truncate.Short:
 		return truncate.ClassLongText

@@ -24,11 +24,11 @@ func TestProtect(t *testing.T) {
 		}
 		return n
 	}
-	bare := h.MinLimit(0) + size("id", "text") + len("number") + typeSize + 8 + len(id)
+	bare := h.minLimit(0) + size("id", "text") + len("number") + typeSize + 8 + len(id)
 	whole := bare + len(short)
 	for _, before := range []int{0, maxFields} { // with so many fields, protected ones are in OverflowField
 		for _, text := range []string{short, strings.Repeat("long ", 1000)} {
-			for limit := h.MinLimit(0); limit < whole+200; limit++ {
+			for limit := h.minLimit(0); limit < whole+200; limit++ {
 				var e Encoder
 				e.Begin(nil, &h, limit)
 				for range before {

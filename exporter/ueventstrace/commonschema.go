@@ -93,7 +93,7 @@ func beginPartB(e *eventheader.Encoder, name string, start time.Time, status cod
 	e.String("name", name)
 	commonschema.Time(e, "startTime", start)
 	e.Bool("success", status != codes.Error)
-	e.Value("kind", commonschema.TypeUint32, kindNumber(kind))
+	e.Value("kind", eventheader.TypeUnsigned32, kindNumber(kind))
 	if parent.IsValid() {
 		commonschema.ID(e, "parentId", parent[:])
 	}

@@ -57,7 +57,7 @@ type Stats struct {
 // Defaults and the least value of [Options].
 const (
 	DefaultWindow = 10 * time.Second
-	DefaultBytes  = 64 << 20
+	defaultBytes  = 64 << 20
 	MinBytes      = 1 << 20
 )
 
@@ -91,7 +91,7 @@ func New(o Options) (*Buffer, error) {
 		o.Window = DefaultWindow
 	}
 	if o.Bytes == 0 {
-		o.Bytes = DefaultBytes
+		o.Bytes = defaultBytes
 	}
 	switch {
 	case o.When == nil:

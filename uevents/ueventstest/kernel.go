@@ -15,12 +15,12 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// DefaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
-const DefaultMaxEvents = 32768
+// defaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
+const defaultMaxEvents = 32768
 
-// DefaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
+// defaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
 // otherwise.
-const DefaultBufferSize = 1 << 20
+const defaultBufferSize = 1 << 20
 
 // Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a
 // current kernel and a program that may do everything.
@@ -30,11 +30,11 @@ type Options struct {
 	ABI uevents.ABI
 
 	// BufferSize is the size in bytes of the buffer of each tool. A record takes its
-	// payload and 24 bytes. 0 means [DefaultBufferSize].
+	// payload and 24 bytes. 0 means 1 MiB.
 	BufferSize int
 
 	// MaxEvents is the largest number of events, kernel.user_events_max. 0 means
-	// [DefaultMaxEvents]. The status generations have no such setting: what limits them is
+	// 32768. The status generations have no such setting: what limits them is
 	// their status page, to 4,095 (bytes) and 32,767 (bits) events.
 	MaxEvents int
 }
@@ -107,10 +107,10 @@ func NewKernel(o *Options) *Kernel {
 	}
 	k.events = registry.New(owner{k}, k.page != nil)
 	if k.bufferSize <= 0 {
-		k.bufferSize = DefaultBufferSize
+		k.bufferSize = defaultBufferSize
 	}
 	if k.maxEvents <= 0 {
-		k.maxEvents = DefaultMaxEvents
+		k.maxEvents = defaultMaxEvents
 	}
 	return k
 }

@@ -19,9 +19,6 @@ import (
 
 const version = 0x400
 
-// TypeUint32 is the type of the schema's unsigned numbers.
-var TypeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
-
 // Keywords of events. Log records have the keyword of other languages' exporters. A keyword is part of the tracepoint's
 // name, so spans and log records of one provider and level have separate tracepoints.
 const (
@@ -49,7 +46,7 @@ func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
 	partB(e)
 	e.String("text", text.CutMark)
-	e.Value(eventheader.TruncatedField, TypeUint32, 0)
+	e.Value(eventheader.TruncatedField, eventheader.TypeUnsigned32, 0)
 	buf, _, err := End(e)
 	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
 		err = fmt.Errorf("a limit of %d bytes is too small: the event takes at least %d", limit, least)
@@ -65,7 +62,7 @@ func Begin(buf []byte, h *eventheader.Header, limit int) *eventheader.Encoder {
 	e := encoders.Get().(*eventheader.Encoder)
 	var index [uevents.IndexSize]byte
 	e.Begin(append(buf, index[:]...), h, limit)
-	e.Value("__csver__", TypeUint32, version)
+	e.Value("__csver__", eventheader.TypeUnsigned32, version)
 	return e
 }
 
@@ -88,7 +85,7 @@ func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID t
 		ID(e, "ext_dt_spanId", spanID[:])
 	}
 	if flags != 0 {
-		e.Value("ext_dt_traceFlags", TypeUint32, uint64(flags))
+		e.Value("ext_dt_traceFlags", eventheader.TypeUnsigned32, uint64(flags))
 	}
 	Text(e, "ext_cloud_role", d.Service)
 	Text(e, "ext_cloud_roleInstance", d.Instance)
