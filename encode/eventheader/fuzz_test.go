@@ -317,7 +317,8 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		n, err := ParseName(s)
 		if err != nil {
-			if _, ok := errors.AsType[*DecodeError](err); !ok || n != (Name{}) {
+			var d *DecodeError
+			if !errors.As(err, &d) || n != (Name{}) {
 				t.Fatalf("%q: %v, %v", s, n, err)
 			}
 			return

@@ -10,19 +10,18 @@ import (
 	"reflect"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/internal/spankey"
 )
 
-// Span is a span whose ids in events are not those that it propagates.
+// Span is a span whose ids in events are not those that it propagates. It is in its context under [spankey.Key].
 type Span interface {
 	trace.Span
+	spankey.Span
 
 	// EventSpanContext returns the ids that the span has in events.
 	EventSpanContext() trace.SpanContext
 }
-
-// Key is the key of the nearest Span in its context. A program may put another span around it, under the key of package
-// trace.
-type Key struct{}
 
 // Types of the spans of a context without one, and of [trace.ContextWithSpanContext]: with these, a program takes a
 // context out of the spans that are in it.
@@ -41,7 +40,7 @@ func Of(ctx context.Context, span trace.Span) Span {
 	if t == noSpan {
 		return nil
 	}
-	s, ok := ctx.Value(Key{}).(Span)
+	s, ok := ctx.Value(spankey.Key{}).(Span)
 	if !ok {
 		return nil
 	}
@@ -63,4 +62,10 @@ func FromContext(ctx context.Context) trace.SpanContext {
 		return s.EventSpanContext()
 	}
 	return span.SpanContext()
+}
+
+// IDs returns those of FromContext as [spankey.Span] does.
+func IDs(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
+	c := FromContext(ctx)
+	return c.TraceID(), c.SpanID()
 }
