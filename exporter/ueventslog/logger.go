@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/eventspan"
-	"github.com/userevents/userevents-go/exporter/internal/logattrs"
+	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 	"github.com/userevents/userevents-go/uevents"
 )
 
