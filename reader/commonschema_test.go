@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -408,7 +409,7 @@ func TestManyEventsOfSpans(t *testing.T) {
 	for i, e := range ev.NestedEvents {
 		assert.Equal(t, strconv.Itoa(i), e.Name)
 		assert.Equal(t, time.Date(2024, 1, 1, 12, 34, 56, 1, time.UTC), e.Time)
-		assertFields(t, []reader.Field{{Name: "a", Value: reader.Int64Value(int64(i))}}, e.Attributes)
+		recordtest.AssertFields(t, []reader.Field{{Name: "a", Value: reader.Int64Value(int64(i))}}, e.Attributes)
 	}
 	assert.Empty(t, ev.Fields)
 }

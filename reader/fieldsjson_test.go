@@ -7,21 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
-
-// TestFieldsJSONOfUsualRecords: the attributes of typed records stay as the program wrote them, and decoding without the option
-// gives the same.
-func TestFieldsJSONOfUsualRecords(t *testing.T) {
-	for i, c := range usual {
-		r := newRig(t)
-		rec := r.writeUsual(i)
-		kept := compareKept(t, r.decoder(rec), rec.Payload)
-		assert.Equal(t, r.decoder(rec).Source() != "EventHeader", kept, c.name)
-	}
-}
 
 const keptDeclaration = "shop_log_info u64 time_unix_nano; u64 observed_time_unix_nano; u8 severity_number; u8 duplicate; " +
 	"__data_loc char[] trace_id; __data_loc char[] span_id; __data_loc char[] severity_text; __data_loc char[] event_name; " +
@@ -65,7 +55,7 @@ func TestFieldsJSON(t *testing.T) {
 	for _, c := range keptAttributes {
 		d, err := reader.NewDecoder("user_events", formatOf(tracepoint.MustParse(keptDeclaration)))
 		require.NoError(t, err)
-		assert.Equal(t, c.kept, compareKept(t, d, keptPayload(t, c.severity, c.json)), c.json)
+		assert.Equal(t, c.kept, recordtest.CompareKept(t, d, keptPayload(t, c.severity, c.json)), c.json)
 	}
 }
 
@@ -81,7 +71,7 @@ func TestFieldsJSONOfDeclaredRecords(t *testing.T) {
 	buf := layout.Begin(nil)
 	binary.NativeEndian.PutUint32(buf[layout.Offsets()[6]:], uint32(len(attributes)+1)<<16|uint32(tracepoint.CommonSize+len(buf)))
 	buf = append(append(buf, attributes...), 0)
-	assert.False(t, compareKept(t, d, buf))
+	assert.False(t, recordtest.CompareKept(t, d, buf))
 	var ev reader.Event
 	require.NoError(t, d.Decode(rawOf(buf), &ev, nil))
 	assert.Equal(t, "NOTICE", ev.SeverityText)
@@ -103,6 +93,6 @@ func TestFieldsJSONBeforeAnInvalidValue(t *testing.T) {
 		buf[layout.Offsets()[8]] = severity
 		binary.NativeEndian.PutUint32(buf[layout.Offsets()[7]:], uint32(len(attributes)+1)<<16|uint32(tracepoint.CommonSize+len(buf)))
 		buf = append(append(buf, attributes...), 0)
-		assert.Equal(t, want, compareKept(t, d, buf))
+		assert.Equal(t, want, recordtest.CompareKept(t, d, buf))
 	}
 }

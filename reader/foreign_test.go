@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -34,6 +35,9 @@ format:
 
 print fmt: "prev_comm=%s"
 `
+
+// reuse is for tools that read many records.
+var reuse = &reader.DecodeOptions{Reuse: true}
 
 // TestKernelTracepoint: an event of the kernel has its fields, for any names.
 func TestKernelTracepoint(t *testing.T) {
@@ -197,7 +201,7 @@ func TestFormatsOfHeaderValues(t *testing.T) {
 	widen(payload, "wider", 4, wideText(4, "größe 😀"))
 	payload = format(format(payload, "formats", "ip", eventheader.FormatIP), "formats", "uuid", eventheader.FormatUUID)
 	ev := decodeHeader(t, "app_L3K0", payload)
-	assertFields(t, []reader.Field{
+	recordtest.AssertFields(t, []reader.Field{
 		{Name: "hex", Value: reader.Uint64Value(1 << 63)},
 		{Name: "errno", Value: reader.Int64Value(2)},
 		{Name: "pid", Value: reader.Int64Value(-1)},

@@ -3,7 +3,6 @@ package reader_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -11,19 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // FuzzTyped decodes any payload of any declaration.
 func FuzzTyped(f *testing.F) {
-	for i := range usual {
-		rec := newRig(f).writeUsual(i)
-		f.Add(rec.Declaration.String(), rec.Payload)
-	}
-	for _, rec := range newRig(f).writeMetrics(onePointOfEach()) {
-		f.Add(rec.Declaration.String(), rec.Payload)
-	}
 	f.Add(everyType.String(), everyTypePayload(f))
 	for _, attributes := range keptAttributes {
 		f.Add(keptDeclaration, keptPayload(f, attributes.severity, attributes.json))
@@ -36,38 +29,12 @@ func FuzzTyped(f *testing.F) {
 		decoder, err := reader.NewDecoder("user_events", formatOf(d))
 		require.NoError(t, err)
 		decodeAny(t, decoder, payload)
-		compareKept(t, decoder, payload)
+		recordtest.CompareKept(t, decoder, payload)
 	})
-}
-
-// compareKept compares an event whose attributes stay JSON with one whose attributes are parsed.
-func compareKept(t *testing.T, d *reader.Decoder, payload []byte) (kept bool) {
-	t.Helper()
-	var ev, parsed reader.Event
-	err := d.Decode(rawOf(payload), &parsed, nil)
-	keptErr := d.Decode(rawOf(payload), &ev, &reader.DecodeOptions{Mode: reader.DecodeJSON})
-	if err != nil {
-		require.EqualError(t, keptErr, err.Error())
-		require.Empty(t, ev.FieldsJSON)
-		return false
-	}
-	require.NoError(t, keptErr)
-	require.Empty(t, parsed.FieldsJSON)
-	if kept = ev.FieldsJSON != ""; kept {
-		require.Empty(t, ev.Fields)
-		require.Equal(t, string(reader.AppendJSON(nil, parsed.Fields)), ev.FieldsJSON)
-		ev.FieldsJSON, ev.Fields = "", parsed.Fields
-	}
-	require.Equal(t, describe(&parsed), describe(&ev))
-	return kept
 }
 
 // FuzzHeader decodes any EventHeader event.
 func FuzzHeader(f *testing.F) {
-	for i := range usual {
-		rec := newRig(f).writeUsual(i)
-		f.Add(rec.Event, rec.Payload)
-	}
 	for _, c := range foreignHeaders {
 		f.Add(c.tracepoint, unhex(f, c.payload))
 	}
@@ -101,28 +68,29 @@ func decodeAny(t *testing.T, d *reader.Decoder, payload []byte) {
 	}
 	require.NoError(t, again, "what is behind a record counts")
 	check(t, &first)
-	want := describe(&first)
-	assert.Equal(t, want, describe(&second), "what is behind a record counts")
+	want := recordtest.Describe(&first)
+	assert.Equal(t, want, recordtest.Describe(&second), "what is behind a record counts")
 	for _, reuse := range []bool{false, true} {
 		var ev reader.Event
 		o := &reader.DecodeOptions{Reuse: reuse}
 		for range 2 {
 			require.NoError(t, d.Decode(raw, &ev, o))
-			assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+			assert.Equal(t, want, recordtest.Describe(&ev), "what was in the event before counts")
 		}
 		if len(raw) > 0 {
 			_ = d.Decode(raw[:len(raw)-1], &ev, o)
 			require.NoError(t, d.Decode(raw, &ev, o))
-			assert.Equal(t, want, describe(&ev), "what was in the event before counts")
+			assert.Equal(t, want, recordtest.Describe(&ev), "what was in the event before counts")
 		}
+		kept := ev
 		if reuse {
-			clone := ev.Clone()
-			for i := range raw {
-				raw[i] = '#'
-			}
-			_ = d.Decode(raw, &ev, o)
-			assert.Equal(t, want, describe(clone), "a clone changes")
+			kept = *ev.Clone()
 		}
+		other := bytes.Clone(raw)
+		copy(raw, bytes.Repeat([]byte{'#'}, len(raw)))
+		_ = d.Decode(raw, &ev, o)
+		assert.Equal(t, want, recordtest.Describe(&kept), "an event changes that does not use memory of the record again")
+		raw = other
 	}
 }
 
@@ -146,22 +114,4 @@ func check(t *testing.T, ev *reader.Event) {
 		slices.Sort(names)
 		require.Len(t, slices.Compact(names), len(ev.Fields), "names are unique")
 	}
-}
-
-// describe returns all results of Decode as a text.
-func describe(ev *reader.Event) string {
-	b := fmt.Appendf(nil, "%s:%s %s %s %q %q %s %q\n", ev.System, ev.Name, ev.Kind, ev.Severity, ev.SeverityText, ev.Message, ev.Body, ev.EventName)
-	b = fmt.Appendf(b, "%x %x %x %t %x %x %x %q\n", ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState)
-	b = fmt.Appendf(b, "%s %s %q %s %d %d\n", ev.SpanKind, ev.Status, ev.StatusMessage, ev.Duration, ev.EventCount, ev.LinkCount)
-	b = fmt.Appendf(b, "%+v %+v\n", ev.NestedEvents, ev.NestedLinks)
-	if ev.Point != nil {
-		b = fmt.Appendf(b, "%+v\n", *ev.Point)
-	}
-	b = fmt.Appendf(b, "%q %s %q %q %q %s\n", ev.ServiceName, reader.AppendJSON(nil, ev.Resource), ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL, reader.AppendJSON(nil, ev.ScopeAttributes))
-	b = fmt.Appendf(b, "%s %s %d %d %d %d %t\n", ev.Timestamp, ev.Observed, ev.Truncated, ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks, ev.Duplicate)
-	if ev.Header != nil {
-		h := ev.Header
-		b = fmt.Appendf(b, "%d %d %d %d %x %d %v %v\n", h.ID, h.Version, h.Level, h.Tracepoint.Keyword, h.Tag, h.Opcode, h.Activity, h.Related)
-	}
-	return string(reader.AppendJSON(b, ev.Fields))
 }

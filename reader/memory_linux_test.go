@@ -460,3 +460,12 @@ func TestMemoryFindProgram(t *testing.T) {
 	require.NoError(t, r.Close())
 	r.AttachProcess(os.Getpid())
 }
+
+// where parses a condition that is right.
+func where(text string) *reader.Condition {
+	c, err := reader.ParseCondition(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

@@ -2,7 +2,6 @@ package sloghandler_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -40,26 +39,6 @@ func modelled(b *testing.B, o sloghandler.Options) (*sloghandler.Handler, *ueven
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, o.Provider.Close()) })
 	return h, k
-}
-
-func BenchmarkDisabled(b *testing.B) {
-	h, _ := modelled(b, sloghandler.Options{})
-	for _, c := range []struct {
-		name string
-		h    slog.Handler
-	}{
-		{"discard", slog.DiscardHandler},
-		{"level", h},
-		{"multi", slog.NewMultiHandler(slog.DiscardHandler, h)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			log := slog.New(c.h)
-			b.ReportAllocs()
-			for b.Loop() {
-				request(log)
-			}
-		})
-	}
 }
 
 // BenchmarkForms is a log call while no tool is attached, by the form in which it is written.
@@ -103,25 +82,4 @@ func BenchmarkDisabledParallel(b *testing.B) {
 			request(log)
 		}
 	})
-}
-
-// BenchmarkSecond is what a program pays for the quiet second handler beside its JSON handler.
-func BenchmarkSecond(b *testing.B) {
-	h, _ := modelled(b, sloghandler.Options{})
-	json := slog.NewJSONHandler(io.Discard, nil)
-	for _, c := range []struct {
-		name string
-		h    slog.Handler
-	}{
-		{"json", json},
-		{"json+quiet", slog.NewMultiHandler(json, h)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			log := slog.New(c.h)
-			b.ReportAllocs()
-			for b.Loop() {
-				request(log)
-			}
-		})
-	}
 }

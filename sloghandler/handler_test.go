@@ -1,7 +1,6 @@
 package sloghandler_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -264,53 +263,4 @@ func TestAllocationsOfWith(t *testing.T) {
 	assert.LessOrEqual(t, request(h), request(slog.NewJSONHandler(io.Discard, nil)), "a request while enabled")
 	require.NoError(t, h.Close())
 	require.NoError(t, p.Close())
-}
-
-// TestMultiHandler: slog.MultiHandler asks each handler for itself.
-func TestMultiHandler(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{})
-	var out strings.Builder
-	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&out, nil), h)).With("a", 1)
-	log.Info("both")
-	log.Debug("only the event")
-	assert.Len(t, tr.Records(), 2)
-	assert.Contains(t, out.String(), "both")
-	assert.NotContains(t, out.String(), "event")
-}
-
-// overwriting is a handler that changes the attributes that it is given, as it may.
-type overwriting struct{ slog.Handler }
-
-func (h overwriting) WithAttrs(attrs []slog.Attr) slog.Handler {
-	for i := range attrs {
-		attrs[i] = slog.String("overwritten", "x")
-	}
-	return h
-}
-
-// TestMultiHandlerSibling: what another handler does with the attributes that it is given changes nothing.
-func TestMultiHandlerSibling(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{})
-	group := []slog.Attr{slog.Int("in", 1)}
-	log := slog.New(slog.NewMultiHandler(h, overwriting{slog.DiscardHandler})).With("a", 1, slog.Attr{Key: "g", Value: slog.GroupValue(group...)})
-	group[0] = slog.Int("in", 2)
-	log.Info("m")
-	assert.Equal(t, `{"a":1,"g":{"in":1}}`, only(t, tr).json)
-}
-
-// TestMultiHandlerAttrs: slog.MultiHandler gives all handlers the same slice of attributes. Those behind ours must not see what
-// our ReplaceAttr makes of them.
-func TestMultiHandlerAttrs(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == "password" {
-			return slog.String(a.Key, "redacted")
-		}
-		return a
-	}})
-	var out bytes.Buffer
-	log := slog.New(slog.NewMultiHandler(h, slog.NewTextHandler(&out, nil)))
-	log.With("password", "secret", "v", valuer{slog.StringValue("resolved")}, "any", []int{1}).Info("m")
-	assert.Contains(t, out.String(), "password=secret")
-	assert.Contains(t, out.String(), "any=[1]", "as the text handler writes it")
-	assert.Equal(t, `{"password":"redacted","v":"resolved","any":[1]}`, only(t, tr).json)
 }

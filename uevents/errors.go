@@ -88,7 +88,8 @@ func remedyRegister(t Transport, abi ABI, err error) string {
 
 // remedyMemory is remedyRegister for shared memory, which is the program's own.
 func remedyMemory(err error) string {
-	_, system := errors.AsType[*os.SyscallError](err)
+	var call *os.SyscallError
+	system := errors.As(err, &call)
 	switch {
 	case errors.Is(err, ErrConflict):
 		return "the program has registered the name with other fields: close that event, or choose NameHashedOnConflict"

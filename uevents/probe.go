@@ -35,7 +35,8 @@ func Probe(o *Options) *Report {
 	if m, ok := b.(interface{ Dir() string }); ok && m.Dir() != "" {
 		r.Findings = append(r.Findings, Finding{What: "shared memory", Result: "in files of " + m.Dir() + ", which other programs of this user can cut off"})
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
+	var e *Error
+	if errors.As(err, &e) {
 		r.Findings = append(r.Findings, Finding{What: "data file", Result: e.Name + ": " + e.Err.Error(), Remedy: e.Remedy})
 	}
 	return r

@@ -34,7 +34,8 @@ func runShell(m machine) error {
 		return err
 	}
 	err = g.command.Wait() // the end of the machine ends the shell
-	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
 		console, _ := os.ReadFile(g.machine.console()) // which may not be there
 		err = fmt.Errorf("the guest failed: %w\n%s", err, console)
 	}

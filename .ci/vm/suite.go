@@ -140,7 +140,8 @@ func (s *suite) here(r *report) error {
 	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-w", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), testscale.EnvCheckout+"="+state, testscale.EnvMachine+"="+machineState()), os.Stderr
 	err = r.follow(cmd)
-	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
 		if len(r.problems) == 0 { // it says more
 			r.problem("go test: %v", err)
 		}

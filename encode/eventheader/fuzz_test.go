@@ -318,7 +318,8 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		n, err := ParseName(s)
 		if err != nil {
-			if _, ok := errors.AsType[*decodeError](err); !ok || n != (Name{}) {
+			var d *decodeError
+			if !errors.As(err, &d) || n != (Name{}) {
 				t.Fatalf("%q: %v, %v", s, n, err)
 			}
 			return

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 // Command requestid is a web service without OpenTelemetry whose log records have the id of their request, so that the debug records of
 // failed requests alone can be watched. The file id.go is what a program of its own needs.
 //

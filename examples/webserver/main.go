@@ -1,3 +1,5 @@
+//go:build go1.26
+
 // Command webserver is a web service that logs JSON at level info, as services do, and whose records of all levels are also
 // tracepoints.
 //

@@ -5,6 +5,8 @@ go 1.26.0
 require (
 	github.com/stretchr/testify v1.12.1
 	github.com/userevents/userevents-go v0.1.0
+	github.com/userevents/userevents-go/exporter v0.1.0
+	github.com/userevents/userevents-go/exporter/ueventslog v0.1.0
 	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/contrib/propagators/autoprop v0.72.0

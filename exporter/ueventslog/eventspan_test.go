@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/internal/eventspan"
 )
 
 // recordedSpan is a span that propagates the ids of its caller and has others in events.
@@ -23,8 +23,9 @@ type recordedSpan struct {
 
 var _ eventspan.Span = recordedSpan{}
 
-func (s recordedSpan) SpanContext() trace.SpanContext      { return s.propagated }
-func (s recordedSpan) EventSpanContext() trace.SpanContext { return s.recorded }
+func (s recordedSpan) SpanContext() trace.SpanContext                 { return s.propagated }
+func (s recordedSpan) EventSpanContext() trace.SpanContext            { return s.recorded }
+func (recordedSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
 var recordedSpanID = trace.SpanID{7: 0x5e}
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
-	"github.com/userevents/userevents-go/exporter/internal/logattrs"
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 	"github.com/userevents/userevents-go/uevents"
 )
 

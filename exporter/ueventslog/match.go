@@ -3,7 +3,7 @@ package ueventslog
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/exporter/internal/logattrs"
+	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/declared"
 )
 

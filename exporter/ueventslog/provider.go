@@ -8,8 +8,8 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
-	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 )
 
 // LoggerProvider is a [log.LoggerProvider] that writes log records as user events, without the SDK. The events are

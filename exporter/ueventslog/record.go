@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
 	"github.com/userevents/userevents-go/internal/payload"
 )
 

@@ -9,8 +9,8 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
-	"github.com/userevents/userevents-go/exporter/internal/logattrs"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
-	"github.com/userevents/userevents-go/exporter/internal/logattrs"
+	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/eventset"

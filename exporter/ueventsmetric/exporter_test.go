@@ -36,7 +36,7 @@ func points(n int) *metricdata.ResourceMetrics {
 func TestPeriodicReader(t *testing.T) {
 	r := newRig(t)
 	tr := r.attach(t)
-	reader := sdkmetric.NewPeriodicReader(r.Exporter, sdkmetric.WithInterval(time.Hour), sdkmetric.WithMaxExportBatchSize(2))
+	reader := sdkmetric.NewPeriodicReader(r.Exporter, sdkmetric.WithInterval(time.Hour))
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
 	counter, err := provider.Meter("m").Int64Counter("n")
 	require.NoError(t, err)

@@ -1,6 +1,8 @@
 package ueventstrace
 
 import (
+	"reflect"
+
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -13,7 +15,15 @@ import (
 // when their tracers are made.
 func (p *TracerProvider) SetLimits(l sdktrace.SpanLimits) {
 	p.setLimits(l)
+	if depth := DepthLimit(&l); depth.IsValid() {
+		p.attributes.Depth = int(depth.Int())
+	}
 	p.tracers = component.Scopes[tracer]{}
+}
+
+// DepthLimit returns the depth limit of values, a field that SDKs have from 1.47 on.
+func DepthLimit(l *sdktrace.SpanLimits) reflect.Value {
+	return reflect.ValueOf(l).Elem().FieldByName("AttributeValueDepthLimit")
 }
 
 // Limits returns the limits of spans.

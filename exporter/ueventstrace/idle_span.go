@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
 )
 
 // idleSpan is a span that started while the events were disabled, and its context: one object, as that is all that such a span
@@ -26,7 +26,7 @@ type idleSpan struct {
 
 var _ eventspan.Span = (*idleSpan)(nil)
 
-// Value returns the span for the keys of package trace and [eventspan], and the caller's values for all others.
+// Value returns the span for the keys of package trace and [spankey], and the caller's values for all others.
 func (s *idleSpan) Value(key any) any {
 	if isSpanKey(key) {
 		return s
@@ -43,6 +43,9 @@ func (s *idleSpan) EventSpanContext() trace.SpanContext {
 	ids := s.identity()
 	return ids.withState(s.SpanContext().TraceState())
 }
+
+// EventIDs implements [spankey.Span].
+func (*idleSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
 // identity returns the ids of the span that spans inside are children of: the recorded one around it, or its caller.
 // A root gets a trace id when the first record needs it, so that all records of a request have the same.

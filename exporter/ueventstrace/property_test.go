@@ -52,10 +52,14 @@ func TestSameAsSDK(t *testing.T) {
 
 func (g generator) limits() sdktrace.SpanLimits {
 	limit := func() int { return pick(g, []int{-1, 0, 1, 2, 5, 128}) }
-	return sdktrace.SpanLimits{
-		AttributeValueLengthLimit: limit(), AttributeValueDepthLimit: pick(g, []int{-1, 1, 2, 64}), AttributeCountLimit: limit(),
+	l := sdktrace.SpanLimits{
+		AttributeValueLengthLimit: limit(), AttributeCountLimit: limit(),
 		EventCountLimit: limit(), LinkCountLimit: limit(), AttributePerEventCountLimit: limit(), AttributePerLinkCountLimit: limit(),
 	}
+	if depth := ueventstrace.DepthLimit(&l); depth.IsValid() {
+		depth.SetInt(pick(g, []int64{-1, 1, 2, 64}))
+	}
+	return l
 }
 
 // compareWorlds returns how the spans of this package differ from the SDK's.

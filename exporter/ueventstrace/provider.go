@@ -55,7 +55,7 @@ func NewTracerProvider(name string, opts ...ProviderOption) (*TracerProvider, er
 
 func (p *TracerProvider) setLimits(l sdktrace.SpanLimits) {
 	p.limits = l
-	p.attributes = attrs.Limits{Count: l.AttributeCountLimit, Length: l.AttributeValueLengthLimit, Depth: l.AttributeValueDepthLimit}
+	p.attributes = attrs.Limits{Count: l.AttributeCountLimit, Length: l.AttributeValueLengthLimit, Depth: attrs.DepthLimit}
 }
 
 // Shutdown unregisters the events. Spans that start afterwards are not recorded, and spans that end afterwards are not

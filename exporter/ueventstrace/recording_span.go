@@ -1,6 +1,7 @@
 package ueventstrace
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
 )
 
 // recordingSpan is a span that is written as events. Its methods do what those of the SDK's spans do, except for what
@@ -42,6 +43,9 @@ func (s *recordingSpan) SpanContext() trace.SpanContext {
 func (s *recordingSpan) EventSpanContext() trace.SpanContext {
 	return s.data.context.withState(s.data.state)
 }
+
+// EventIDs implements [spankey.Span].
+func (*recordingSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
 // TracerProvider returns the provider whose tracer has started the span.
 func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.tracer.provider }

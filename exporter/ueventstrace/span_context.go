@@ -6,7 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
+	"github.com/userevents/userevents-go/internal/spankey"
 )
 
 // spanContext is the context of a span that is recorded. The span does not refer to it: a span that a program keeps does not
@@ -34,10 +35,10 @@ func (c *askedKey) Value(key any) any {
 	return nil
 }
 
-// isSpanKey reports whether a context is asked for its span, by package trace or by [eventspan].
-func isSpanKey(key any) bool { return key == spanKey || key == any(eventspan.Key{}) }
+// isSpanKey reports whether a context is asked for its span, by package trace or by [spankey].
+func isSpanKey(key any) bool { return key == spanKey || key == any(spankey.Key{}) }
 
-// Value returns the span for the keys of package trace and [eventspan], and the caller's values for all others.
+// Value returns the span for the keys of package trace and [spankey], and the caller's values for all others.
 func (c *spanContext) Value(key any) any {
 	if isSpanKey(key) {
 		return c.span

@@ -81,15 +81,15 @@ func (t *tracer) writeLink(span *identity, link *trace.Link) error {
 
 // newEvent returns an event within the limits.
 func (t *tracer) newEvent(name string, c *trace.EventConfig) sdktrace.Event {
-	l := &t.provider.limits
-	list, dropped := limited(c.Attributes(), l.AttributePerEventCountLimit, l.AttributeValueDepthLimit)
+	p := t.provider
+	list, dropped := limited(c.Attributes(), p.limits.AttributePerEventCountLimit, p.attributes.Depth)
 	return sdktrace.Event{Name: name, Attributes: list, DroppedAttributeCount: dropped, Time: c.Timestamp()}
 }
 
 // newLink returns a link within the limits.
 func (t *tracer) newLink(link *trace.Link) sdktrace.Link {
-	l := &t.provider.limits
-	list, dropped := limited(link.Attributes, l.AttributePerLinkCountLimit, l.AttributeValueDepthLimit)
+	p := t.provider
+	list, dropped := limited(link.Attributes, p.limits.AttributePerLinkCountLimit, p.attributes.Depth)
 	if t.sink.CommonSchema4 {
 		list = slices.Clone(list) // the caller's
 	}

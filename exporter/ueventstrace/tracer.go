@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/eventspan"
 	"github.com/userevents/userevents-go/uevents"
 )
 

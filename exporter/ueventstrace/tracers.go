@@ -26,7 +26,7 @@ func (p *TracerProvider) Tracer(name string, options ...trace.TracerOption) trac
 // newTracer returns a tracer. Its scope has the attributes that the limits allow.
 func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 	if list := scope.Attributes.ToSlice(); len(list) > 0 {
-		list = attrs.LimitedDepth(list, p.limits.AttributeValueDepthLimit)
+		list = attrs.LimitedDepth(list, p.attributes.Depth)
 		scope.Attributes = attribute.NewSet(list...)
 	}
 	sink := p.processor.sink

@@ -101,8 +101,8 @@ func isUnlimited(t reflect.Type, outer map[reflect.Type]bool) bool {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		return isUnlimited(t.Elem(), outer)
 	case reflect.Struct:
-		for f := range t.Fields() {
-			if isEncoded(f) && isUnlimited(f.Type, outer) {
+		for i := range t.NumField() {
+			if f := t.Field(i); isEncoded(f) && isUnlimited(f.Type, outer) {
 				return true
 			}
 		}

@@ -171,7 +171,8 @@ func build(t *testing.T, module string, files map[string]string) (problems []str
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = module, &stderr
 	err := cmd.Run()
-	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
 		return strings.Split(strings.TrimSpace(stderr.String()), "\n")
 	}
 	require.NoError(t, err)

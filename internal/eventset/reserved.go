@@ -12,8 +12,8 @@ import (
 // the adapters for OpenTelemetry have fixed suffixes, or a prefix before the suffix; those of EventHeader end in a level and a
 // keyword. Declarations of sloghandler must not take any of these.
 var (
-	// reservedNames has the package of each fixed suffix.
-	reservedNames = map[string]string{
+	// ReservedNames has the package of each fixed suffix.
+	ReservedNames = map[string]string{
 		"span":       "ueventstrace",
 		"span_start": "ueventstrace",
 		"span_event": "ueventstrace",
@@ -47,7 +47,7 @@ func reservedFor(suffix string) string {
 			return pkg
 		}
 	}
-	return reservedNames[suffix]
+	return ReservedNames[suffix]
 }
 
 // CheckSuffix returns an error that wraps [tracepoint.ErrInvalid] if another adapter registers events with this suffix.

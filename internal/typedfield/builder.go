@@ -53,7 +53,8 @@ func (b *builder) addStruct(t reflect.Type, offset uintptr, path, prefix string)
 		return fmt.Errorf("%w: %v is not a struct", tracepoint.ErrInvalid, t)
 	}
 	before := len(b.fields)
-	for f := range t.Fields() {
+	for i := range t.NumField() {
+		f := t.Field(i)
 		if err := b.addField(f, offset+f.Offset, path+f.Name, prefix); err != nil {
 			return err
 		}

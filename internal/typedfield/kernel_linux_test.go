@@ -249,7 +249,8 @@ type fieldsSample struct {
 var histRow = regexp.MustCompile(`(?m)^\{ (?:(v: .*?)|common_pid: +\d+) \} (hitcount: .*)$`)
 
 func errnoOf(err error) string {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
 		return errno.Error()
 	}
 	return err.Error()

@@ -20,7 +20,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -28,7 +28,7 @@ import (
 // converted converts the records that a program writes on a simulated kernel.
 func converted(t *testing.T, run func(p *uevents.Provider) (write func())) *Converter {
 	t.Helper()
-	return convert(t, otlptest.Samples(t, func(_ testing.TB, p *uevents.Provider) func() { return run(p) }), nil)
+	return convert(t, recordtest.Samples(t, func(_ testing.TB, p *uevents.Provider) func() { return run(p) }), nil)
 }
 
 func TestSlog(t *testing.T) {

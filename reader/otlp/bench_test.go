@@ -14,14 +14,14 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // usual are common records with five attributes. Each program writes one.
-var usual = map[string]otlptest.Program{
+var usual = map[string]recordtest.Program{
 	"slog": func(t testing.TB, p *uevents.Provider) func() {
 		h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
 		require.NoError(t, err)
@@ -60,7 +60,7 @@ var fiveAttributes = []attribute.KeyValue{
 
 // usualEvent returns the last record of a program, decoded, as a reader returns it.
 func usualEvent(b *testing.B, name string) *reader.Event {
-	samples := otlptest.Samples(b, usual[name])
+	samples := recordtest.Samples(b, usual[name])
 	s := samples[len(samples)-1]
 	ev := &reader.Event{Time: written, Monotonic: 1e9, PID: 812, TID: 815, Process: myapp}
 	require.NoError(b, s.Decoder.Decode(s.Raw, ev, &reader.DecodeOptions{Reuse: true}))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -33,7 +33,7 @@ func FuzzAdd(f *testing.F) {
 		}
 		d := decoders[name]
 		if d == nil {
-			format := otlptest.Format("x" + headerFields)
+			format := recordtest.Format("x" + headerFields)
 			format.Name = name
 			var err error
 			if d, err = reader.NewDecoder("user_events", format); err != nil {

@@ -5,6 +5,8 @@ go 1.26.0
 require (
 	github.com/stretchr/testify v1.12.1
 	github.com/userevents/userevents-go v0.1.0
+	github.com/userevents/userevents-go/exporter v0.1.0
+	github.com/userevents/userevents-go/exporter/ueventslog v0.1.0
 	go.opentelemetry.io/collector/pdata v1.70.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/log v1.47.0

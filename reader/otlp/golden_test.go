@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
 
 // convert decodes and converts records, as a Reader returns them.
-func convert(t *testing.T, samples []otlptest.Sample, o *Options) *Converter {
+func convert(t *testing.T, samples []recordtest.Sample, o *Options) *Converter {
 	t.Helper()
 	c := NewConverter(o)
 	var ev reader.Event

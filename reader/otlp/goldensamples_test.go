@@ -27,17 +27,17 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // goldenSamples returns the records of all kinds of events.
-func goldenSamples(t testing.TB) map[string][]otlptest.Sample {
+func goldenSamples(t testing.TB) map[string][]recordtest.Sample {
 	t.Helper()
-	all := map[string][]otlptest.Sample{"otlp_metrics": otlpMetrics(t), "eventheader": foreignHeaders(t), "commonschema_foreign": foreignSchema(t)}
-	for name, run := range map[string]otlptest.Program{
+	all := map[string][]recordtest.Sample{"otlp_metrics": otlpMetrics(t), "eventheader": foreignHeaders(t), "commonschema_foreign": foreignSchema(t)}
+	for name, run := range map[string]recordtest.Program{
 		"slog":              slogProgram,
 		"log":               logProgram(nil),
 		"log_commonschema":  logProgram(ueventslog.WithCommonSchema4()),
@@ -47,12 +47,12 @@ func goldenSamples(t testing.TB) map[string][]otlptest.Sample {
 		"metric":            metricProgram,
 		"structevent":       structProgram,
 	} {
-		all[name] = otlptest.Samples(t, run)
+		all[name] = recordtest.Samples(t, run)
 	}
-	orphans := otlptest.Samples(t, spanProgram(nil))
+	orphans := recordtest.Samples(t, spanProgram(nil))
 	all["span_orphans"] = orphans[:len(orphans)-1] // without the span
-	broken := otlptest.Samples(t, structProgram)[0]
-	all["undecodable"] = []otlptest.Sample{{Event: broken.Event, Decoder: broken.Decoder, Raw: broken.Raw[:len(broken.Raw)-12]}}
+	broken := recordtest.Samples(t, structProgram)[0]
+	all["undecodable"] = []recordtest.Sample{{Event: broken.Event, Decoder: broken.Decoder, Raw: broken.Raw[:len(broken.Raw)-12]}}
 	return all
 }
 
@@ -97,7 +97,7 @@ func slogProgram(t testing.TB, p *uevents.Provider) func() {
 	}
 }
 
-func logProgram(encoding ueventslog.Option) otlptest.Program {
+func logProgram(encoding ueventslog.Option) recordtest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
 		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), encoding,
 			ueventslog.WithResource(shop), ueventslog.WithResourceAttributes("host.name", "replica"),
@@ -166,7 +166,7 @@ func testSpanStub(t testing.TB) tracetest.SpanStub {
 	}
 }
 
-func spanProgram(encoding ueventstrace.Option) otlptest.Program {
+func spanProgram(encoding ueventstrace.Option) recordtest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
 		x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding, ueventstrace.WithResourceAttributes("host.name", "replica"))
 		require.NoError(t, err)
@@ -232,7 +232,7 @@ func metricProgram(t testing.TB, p *uevents.Provider) func() {
 }
 
 // otlpMetrics returns a record of the tracepoint otlp_metrics.
-func otlpMetrics(t testing.TB) []otlptest.Sample {
+func otlpMetrics(t testing.TB) []recordtest.Sample {
 	t.Helper()
 	sent := pmetric.NewMetrics()
 	r := sent.ResourceMetrics().AppendEmpty()
@@ -248,7 +248,7 @@ func otlpMetrics(t testing.TB) []otlptest.Sample {
 	require.NoError(t, err)
 	payload := append([]byte{0, 0, 0, 0}, "v0.19.00"...)
 	payload = binary.LittleEndian.AppendUint32(payload, uint32(len(request))<<16) // right behind
-	return []otlptest.Sample{otlptest.NewSample(t, "user_events", otlptest.Format("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"), append(payload, request...))}
+	return []recordtest.Sample{recordtest.NewSample(t, "user_events", recordtest.Format("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"), append(payload, request...))}
 }
 
 type everyField struct {
@@ -279,7 +279,7 @@ const (
 const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level"
 
 // foreignHeaders returns EventHeader events of each level, and with each kind of value.
-func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
+func foreignHeaders(t testing.TB) (list []recordtest.Sample) {
 	t.Helper()
 	header := func(name string, h eventheader.Header, activity []eventheader.UUID, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder
@@ -291,7 +291,7 @@ func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 			widen(payload, "wide", 2, wideText(2, "größe 😀"))
 			payload = format(format(payload, "Values_attribute=x", "ip", eventheader.FormatIP), "Values_attribute=x", "uuid", eventheader.FormatUUID)
 		}
-		list = append(list, otlptest.NewSample(t, "user_events", otlptest.Format(name+headerFields), payload))
+		list = append(list, recordtest.NewSample(t, "user_events", recordtest.Format(name+headerFields), payload))
 	}
 	for level := eventheader.LevelCritical; level <= eventheader.LevelVerbose; level++ {
 		header("Prov_L"+string('0'+byte(level))+"K1", eventheader.Header{Name: "Level", Level: level}, nil, func(*eventheader.Encoder) {})
@@ -323,11 +323,11 @@ func foreignHeaders(t testing.TB) (list []otlptest.Sample) {
 	b, err := hex.DecodeString(strings.ReplaceAll("07 00 00 00 00 00 00 04 0e 00 01 00 53 00 65 76 00 c1 02 6e 00 0a 76 00 85 02"+
 		"02 00 01 00 78 01 00 00 00 00 00 00 00 01 00 79 02 00 00 00 00 00 00 00", " ", ""))
 	require.NoError(t, err)
-	return append(list, otlptest.NewSample(t, "user_events", otlptest.Format("Prov_L4K0"+headerFields), b))
+	return append(list, recordtest.NewSample(t, "user_events", recordtest.Format("Prov_L4K0"+headerFields), b))
 }
 
 // foreignSchema returns a log record and a span in the form of the exporter for Rust.
-func foreignSchema(t testing.TB) (list []otlptest.Sample) {
+func foreignSchema(t testing.TB) (list []recordtest.Sample) {
 	t.Helper()
 	schema := func(name, begin string, level eventheader.Level, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder
@@ -343,7 +343,7 @@ func foreignSchema(t testing.TB) (list []otlptest.Sample) {
 		fields(&e)
 		payload, err := e.End()
 		require.NoError(t, err)
-		list = append(list, otlptest.NewSample(t, "user_events", otlptest.Format(name+headerFields), payload))
+		list = append(list, recordtest.NewSample(t, "user_events", recordtest.Format(name+headerFields), payload))
 	}
 	schema("rust_L2K1", "Log", eventheader.LevelError, func(e *eventheader.Encoder) {
 		e.BeginStruct("PartC")

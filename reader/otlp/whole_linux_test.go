@@ -19,10 +19,10 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/otlp/internal/otlptest"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -34,7 +34,7 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 	if testing.Short() {
 		n = 200
 	}
-	samples := otlptest.Samples(t, func(t testing.TB, p *uevents.Provider) func() {
+	samples := recordtest.Samples(t, func(t testing.TB, p *uevents.Provider) func() {
 		x, err := ueventstrace.NewExporter("whole", ueventstrace.WithEventProvider(p))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })

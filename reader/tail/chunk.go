@@ -114,8 +114,8 @@ func sizeOf(v reflect.Value) (n int) {
 			}
 		}
 	case reflect.Struct:
-		for _, field := range v.Fields() {
-			n += sizeOf(field)
+		for i := range v.NumField() {
+			n += sizeOf(v.Field(i))
 		}
 	case reflect.Pointer:
 		if t := v.Type(); !v.IsNil() && t != reflect.TypeFor[*reader.Decoder]() && t != reflect.TypeFor[*time.Location]() {

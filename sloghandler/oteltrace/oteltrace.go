@@ -8,14 +8,31 @@ package oteltrace
 
 import (
 	"context"
+	"reflect"
 
-	"github.com/userevents/userevents-go/internal/eventspan"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/internal/spankey"
 )
+
+// noSpan is the type of the span of a context that has none.
+var noSpan = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 
 // Context returns the ids of the span that ctx carries, sampled or not, and zeros without one. Of a span of package
 // ueventstrace's own provider they are those in its events, which it does not propagate. Context does not allocate, and
 // may be called concurrently.
 func Context(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
-	span := eventspan.FromContext(ctx)
-	return span.TraceID(), span.SpanID()
+	span := trace.SpanFromContext(ctx)
+	if reflect.TypeOf(span) == noSpan { // most log records of many programs
+		return traceID, spanID
+	}
+	s, ok := span.(spankey.Span)
+	if !ok {
+		s, ok = ctx.Value(spankey.Key{}).(spankey.Span)
+	}
+	if ok {
+		return s.EventIDs(ctx)
+	}
+	c := span.SpanContext()
+	return c.TraceID(), c.SpanID()
 }

@@ -8,15 +8,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// A collector decodes an event.
+// Points become as few events as they fit in.
 func ExampleNewExporter() {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
@@ -44,26 +41,6 @@ func ExampleNewExporter() {
 		log.Fatal(err)
 	}
 
-	events, points := 0, 0
-	for _, r := range tool.Records() {
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		record, err := decoder.Decode(r.Payload)
-		if err != nil {
-			log.Fatal(err)
-		}
-		buffer, _ := record.Lookup("buffer")
-		var request collectorpb.ExportMetricsServiceRequest
-		if err := proto.Unmarshal(buffer.Bytes(), &request); err != nil {
-			log.Fatal(err)
-		}
-		events++
-		for _, m := range request.ResourceMetrics[0].ScopeMetrics[0].Metrics {
-			points += len(m.GetSum().DataPoints)
-		}
-	}
-	fmt.Println(points, "points in", events, "events")
+	fmt.Println(exporter.Stats()[otlp.EventName].Written, "points in", len(tool.Records()), "events")
 	// Output: 100 points in 2 events
 }

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/userevents/userevents-go/internal/testscale"
 )
@@ -27,7 +27,7 @@ func TestMessage(t *testing.T) {
 		at := w.message(3)
 		w.buf = append(w.buf, contents...)
 		w.close(at)
-		want := protowire.AppendBytes(protowire.AppendTag([]byte("before"), 3, protowire.BytesType), contents)
+		want := append(binary.AppendUvarint([]byte("before\x1a"), uint64(n)), contents...)
 		assert.True(t, bytes.Equal(want, w.buf), n)
 	}
 }
@@ -66,9 +66,9 @@ func TestClipped(t *testing.T) {
 	for name, write := range map[string]func(w *wire){
 		"text":     func(w *wire) { w.text(1, long) },
 		"bytes":    func(w *wire) { putBytes(w, 1, []byte(long)) },
-		"fixed":    func(w *wire) { packed(w, 1, numbers, protowire.AppendFixed64) },
+		"fixed":    func(w *wire) { packed(w, 1, numbers, binary.LittleEndian.AppendUint64) },
 		"double":   func(w *wire) { packed(w, 1, make([]float64, n), appendDouble) },
-		"variable": func(w *wire) { packed(w, 1, numbers, protowire.AppendVarint) },
+		"variable": func(w *wire) { packed(w, 1, numbers, binary.AppendUvarint) },
 		"value":    func(w *wire) { w.value(1, attribute.StringValue(long)) },
 		"list":     func(w *wire) { w.value(1, attribute.StringSliceValue(texts)) },
 		"map":      func(w *wire) { w.value(1, attribute.MapValue(many...)) },
@@ -103,9 +103,8 @@ func TestAttributesThatFit(t *testing.T) {
 		dropped := w.attributes(7, set, room, spare)
 		rest := w.buf[len("before"):]
 		for len(rest) > 0 {
-			_, _, n := protowire.ConsumeField(rest)
 			s += string(rest[4]) // a key of one byte
-			rest = rest[n:]
+			rest = rest[2+rest[1]:]
 		}
 		assert.Equal(t, set.Len()-len(s), dropped)
 		return s

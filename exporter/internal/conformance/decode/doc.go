@@ -1,0 +1,2 @@
+// Package decode tests that package reader reads back what the adapters write.
+package decode

@@ -1,0 +1,123 @@
+package decode
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/recordtest"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// TestEventsAreCopies: an event stays what it was when the memory of its record has other records, and the Event is decoded into
+// again, also with reuse.
+func TestEventsAreCopies(t *testing.T) {
+	type sample struct {
+		d   *reader.Decoder
+		raw []byte
+	}
+	var samples []sample
+	add := func(r *rig, records ...ueventstest.Record) {
+		for _, rec := range records {
+			samples = append(samples, sample{r.decoder(rec), raw(rec)})
+		}
+	}
+	for i := range usual {
+		r := newRig(t)
+		add(r, r.writeUsual(i))
+	}
+	r := newRig(t)
+	add(r, r.writeMetrics(onePointOfEach())...)
+	for _, encoding := range []ueventstrace.Option{nil, ueventstrace.WithCommonSchema4()} {
+		r := newRig(t)
+		add(r, r.writeNested(encoding)...)
+	}
+	for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodePlain, reader.DecodeJSON} {
+		var want, kept, mixed, clones []*reader.Event
+		var copying, ev reader.Event
+		buf := make([]byte, 4<<10)
+		for _, s := range samples {
+			own := new(reader.Event)
+			require.NoError(t, s.d.Decode(s.raw, own, &reader.DecodeOptions{Mode: mode}))
+			want = append(want, own)
+
+			b := buf[:copy(buf, s.raw)]
+			require.NoError(t, s.d.Decode(b, &copying, &reader.DecodeOptions{Mode: mode}))
+			kept = append(kept, new(copying))
+			require.NoError(t, s.d.Decode(b, &ev, &reader.DecodeOptions{Mode: mode, Reuse: true}))
+			clones = append(clones, ev.Clone())
+			require.NoError(t, s.d.Decode(b, &ev, &reader.DecodeOptions{Mode: mode}))
+			mixed = append(mixed, new(ev))
+			copy(buf, bytes.Repeat([]byte{'#'}, len(buf)))
+		}
+		lists := map[string]bool{} // what the samples have
+		for i, ev := range want {
+			for list, n := range map[string]int{"events": len(ev.NestedEvents), "links": len(ev.NestedLinks), "resource": len(ev.Resource), "scope": len(ev.ScopeAttributes)} {
+				lists[list] = lists[list] || n > 0
+			}
+			assert.Equal(t, want[i], kept[i])
+			assert.Equal(t, want[i], mixed[i])
+			assert.Equal(t, recordtest.Describe(want[i]), recordtest.Describe(clones[i]))
+			assert.Equal(t, want[i].FieldsJSON, clones[i].FieldsJSON)
+			if ev.Header != nil {
+				fields, err := clones[i].Header.AppendFieldsJSON(nil)
+				require.NoError(t, err)
+				own, err := ev.Header.AppendFieldsJSON(nil)
+				require.NoError(t, err)
+				assert.Equal(t, string(own), string(fields))
+			}
+		}
+		for list, found := range lists {
+			assert.Equal(t, mode != reader.DecodePlain, found, list)
+		}
+	}
+}
+
+// writeNested writes a span with events, links, a resource and a scope, all of which have attributes.
+func (r *rig) writeNested(encoding ueventstrace.Option) []ueventstest.Record {
+	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), encoding,
+		ueventstrace.WithResourceAttributes("host.cpus"))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { require.NoError(r.t, x.Shutdown(context.Background())) })
+	r.attach()
+	of := func(name string) []attribute.KeyValue {
+		return []attribute.KeyValue{attribute.String("of", name), attribute.StringSlice("list", []string{name, "a"})}
+	}
+	link := newRandom(1).spanContext(true)
+	require.NoError(r.t, x.ExportSpans(context.Background(), tracetest.SpanStubs{{
+		Name: "GET", SpanContext: newRandom(2).spanContext(false), Attributes: of("span"), Resource: testResource,
+		Events:               []sdktrace.Event{{Name: "one", Attributes: of("one")}, {Name: "two", Attributes: of("two")}},
+		Links:                []sdktrace.Link{{SpanContext: link, Attributes: of("link")}, {SpanContext: link, Attributes: of("link 2")}},
+		InstrumentationScope: instrumentation.Scope{Name: "scope", Version: "1", SchemaURL: "url", Attributes: attribute.NewSet(of("scope")...)},
+	}}.Snapshots()))
+	return r.tool.Records()
+}
+
+// TestDecodeAllocations: without reuse, an event allocates its bytes and its fields; of the EventHeader format, also the header, its
+// name, and the elements of structs.
+func TestDecodeAllocations(t *testing.T) {
+	if testscale.Race {
+		t.Skip("not under the race detector: it allocates")
+	}
+	for i, want := range []float64{2, 2, 7, 2, 7} {
+		r := newRig(t)
+		rec := r.writeUsual(i)
+		d, raw := r.decoder(rec), raw(rec)
+		var ev reader.Event
+		assert.Equal(t, want, testing.AllocsPerRun(100, func() {
+			if err := d.Decode(raw, &ev, nil); err != nil {
+				t.Fatal(err)
+			}
+		}), usual[i].name)
+	}
+}

@@ -1,0 +1,79 @@
+package decode
+
+import (
+	"io"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/recordtest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestDecodeKernelRecords: records of the kernel, decoded with its formats, equal the records of the same program on a
+// simulated kernel. An event of the kernel itself has its fields.
+func TestDecodeKernelRecords(t *testing.T) {
+	fs := kerneltest.Require(t)
+	p, err := uevents.Open(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	s, err := perf.Open(fs, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	decoders := map[*perf.Source]*reader.Decoder{}
+	attach := func(name string) {
+		src, err := s.Attach(name, nil)
+		require.NoError(t, err)
+		format, err := src.Event().Format()
+		require.NoError(t, err)
+		decoders[src], err = reader.NewDecoder(src.Event().System(), format)
+		require.NoError(t, err)
+	}
+	attach("sched:sched_switch")
+	for _, c := range usual {
+		c.write(t, p, func() { attach(c.event) })
+	}
+	require.NoError(t, s.Stop())
+
+	got := map[string]*reader.Event{}
+	for r := (perf.Record{}); ; {
+		err := s.ReadInto(&r)
+		if err == io.EOF { //nolint:errorlint // it is returned as it is
+			break
+		}
+		require.NoError(t, err)
+		ev := &reader.Event{PID: r.PID}
+		raw := append([]byte(nil), r.Raw...)
+		require.NoError(t, decoders[r.Source].Decode(raw, ev, nil), r.Source)
+		got[ev.Name] = ev
+	}
+	for i, c := range usual {
+		ev := got[c.event]
+		require.NotNil(t, ev, c.name)
+		rig := newRig(t)
+		rec := rig.writeUsual(i)
+		var want reader.Event
+		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want, nil))
+		assert.Equal(t, os.Getpid(), int(ev.PID))
+		assert.Equal(t, want.Kind, ev.Kind)
+		assert.Equal(t, usualMessage, ev.Message)
+		assert.Equal(t, want.Severity, ev.Severity)
+		assert.Equal(t, want.SpanKind, ev.SpanKind)
+		assert.Equal(t, want.ScopeName, ev.ScopeName)
+		assert.False(t, ev.Timestamp.IsZero())
+		recordtest.AssertFields(t, want.Fields, ev.Fields, c.name)
+	}
+	sched := got["sched_switch"]
+	require.NotNil(t, sched)
+	assert.Equal(t, "sched", sched.System)
+	assert.Equal(t, reader.KindOther, sched.Kind)
+	next, _ := sched.Lookup("next_comm")
+	assert.NotEmpty(t, next.Text())
+	state, _ := sched.Lookup("prev_state")
+	assert.Equal(t, reader.TypeInt64, state.Type())
+}

@@ -1,0 +1,244 @@
+package decode
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/recordtest"
+	"github.com/userevents/userevents-go/reader"
+)
+
+func newLogs(t testing.TB, r *rig, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {
+	t.Helper()
+	p, err := ueventslog.NewLoggerProvider("myapp", append(opts, ueventslog.WithEventProvider(r.provider))...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
+	r.attach()
+	return p
+}
+
+func (r random) time() time.Time {
+	if r.IntN(4) == 0 {
+		return time.Time{}
+	}
+	return time.Unix(r.Int64N(1<<33), pick(r, 0, 1e8, 123456, r.Int64N(1e9))).UTC()
+}
+
+var testResource = resource.NewSchemaless(attribute.String("service.name", "users \n"), attribute.String("service.instance.id", "7"), attribute.Int("host.cpus", 4))
+
+// asText returns a body as OpenTelemetry's specification represents it outside of OTLP.
+func asText(v reader.Value) string { return otelValue(v).String() }
+
+// TestLogRecords: log records of package ueventslog are read back, in both encodings.
+func TestLogRecords(t *testing.T) {
+	for name, encoding := range map[string]ueventslog.Option{"typed": nil, "Common Schema": ueventslog.WithCommonSchema4()} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			p := newLogs(t, r, encoding, ueventslog.WithResource(testResource), ueventslog.WithResourceAttributes("host.cpus"))
+			for seed := range rounds() {
+				random := newRandom(seed)
+				logged, scope := sortedMaps(random.fields(random.IntN(7), 3)), random.fields(random.IntN(3), 0)
+				body, at, observed := random.value(1), random.time(), random.time()
+				var rec log.Record
+				rec.SetTimestamp(at)
+				rec.SetObservedTimestamp(observed)
+				rec.SetSeverity(log.Severity(random.IntN(25)))
+				rec.SetSeverityText(random.text())
+				rec.SetEventName(random.text())
+				rec.SetBody(otelValue(body))
+				rec.AddAttributes(otelAttrs(logged)...)
+				ctx, of := context.Background(), trace.SpanContext{}
+				if random.IntN(2) == 0 {
+					of = trace.NewSpanContext(trace.SpanContextConfig{
+						TraceID: trace.TraceID{15: byte(seed)}, SpanID: trace.SpanID{0: 0xAB, 7: byte(seed)}, TraceFlags: trace.TraceFlags(random.IntN(2)),
+					})
+					ctx = trace.ContextWithSpanContext(ctx, of)
+				}
+				version, schemaURL := random.text(), random.text()
+				p.Logger("scope \\", log.WithInstrumentationVersion(version), log.WithSchemaURL(schemaURL),
+					log.WithInstrumentationAttributes(otelAttrs(scope)...)).Emit(ctx, rec)
+
+				ev := r.event()
+				assert.Zero(t, ev.Truncated)
+				assert.Equal(t, reader.KindLog, ev.Kind)
+				assert.Equal(t, reader.Severity(rec.Severity()), ev.Severity)
+				assert.Equal(t, rec.SeverityText(), ev.SeverityText)
+				assert.Equal(t, of.TraceID(), trace.TraceID(ev.TraceID))
+				assert.Equal(t, of.SpanID(), trace.SpanID(ev.SpanID))
+				assert.Equal(t, uint8(of.TraceFlags()), ev.TraceFlags)
+				assert.Equal(t, "scope \\", ev.ScopeName)
+				assert.Equal(t, version, ev.ScopeVersion)
+				assert.Equal(t, schemaURL, ev.ScopeSchemaURL)
+				assert.Equal(t, "users \n", ev.ServiceName)
+				if encoding == nil {
+					recordtest.AssertFields(t, allAsJSON(sorted(scope)), ev.ScopeAttributes, "scope, seed ", seed)
+					recordtest.AssertFields(t, allAsJSON(logged), ev.Fields, "seed ", seed)
+					recordtest.AssertFields(t, []reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, ev.Resource)
+					assert.Equal(t, at, ev.Timestamp)
+					assert.Equal(t, asText(body), ev.Message)
+					assert.Equal(t, rec.EventName(), ev.EventName)
+					if !observed.IsZero() {
+						assert.Equal(t, observed, ev.Observed)
+					}
+				} else {
+					recordtest.AssertFields(t, asHeader(sorted(scope)), ev.ScopeAttributes, "scope, seed ", seed)
+					recordtest.AssertFields(t, append(asHeader(logged), reader.Field{Name: "host.cpus", Value: reader.Int64Value(4)}), ev.Fields, "seed ", seed)
+					recordtest.AssertFields(t, []reader.Field{{Name: "service.instance.id", Value: reader.StringValue("7")}}, ev.Resource)
+					assertSchemaBody(t, body, ev)
+					if strings.TrimSpace(rec.EventName()) != "" {
+						assert.Equal(t, rec.EventName(), ev.EventName)
+					} else {
+						assert.Empty(t, ev.EventName)
+					}
+					if !at.IsZero() {
+						assert.Equal(t, at, ev.Timestamp)
+					}
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+			}
+		})
+	}
+}
+
+// assertSchemaBody checks a body in the Common Schema, which keeps the types of numbers and booleans.
+func assertSchemaBody(t *testing.T, body reader.Value, ev *reader.Event) {
+	t.Helper()
+	want := reader.StringValue(asText(body))
+	switch body.Type() {
+	case reader.TypeNull, reader.TypeBool, reader.TypeInt64, reader.TypeFloat64:
+		want = body
+	default:
+	}
+	assert.True(t, recordtest.Equal(want, ev.Body), "want %s, got %s", want, ev.Body)
+	switch want.Type() {
+	case reader.TypeString:
+		assert.Equal(t, want.Text(), ev.Message)
+	case reader.TypeNull:
+		assert.Empty(t, ev.Message)
+	default:
+		assert.Equal(t, string(want.AppendJSON(nil)), ev.Message)
+	}
+}
+
+// TestDeclaredLogRecords: the name of a declared record's event is its event name, and attributes have the values
+// without a field.
+func TestDeclaredLogRecords(t *testing.T) {
+	r := newRig(t)
+	p := newLogs(t, r, ueventslog.WithDeclarations(ueventslog.Declare[struct {
+		ID       int64  `uevent:"user.id"`
+		Message  string `uevent:"message"`
+		Severity bool   `uevent:"severity_number2"`
+	}]("user.login", nil)))
+	var rec log.Record
+	rec.SetTimestamp(time.Unix(1, 0))
+	rec.SetSeverity(log.SeverityWarn2)
+	rec.SetSeverityText("hm")
+	rec.SetEventName("user.login")
+	rec.SetBody(attribute.StringValue("a\nb"))
+	rec.AddAttributes(attribute.Int("user.id", 41), attribute.String("message", "\x00"), attribute.Int("rest", 2))
+	logger := p.Logger("scope", log.WithInstrumentationVersion("v1"))
+	logger.Emit(context.Background(), rec)
+	rec.SetSeverityText("WARN2")
+	logger.Emit(context.Background(), rec)
+
+	events := r.events()
+	require.Len(t, events, 4)
+	for i, ev := range events {
+		assert.Equal(t, reader.KindLog, ev.Kind)
+		assert.Equal(t, reader.SeverityWarn+1, ev.Severity)
+		assert.Equal(t, []string{"hm", "hm", "WARN2", "WARN2"}[i], ev.SeverityText)
+		assert.Equal(t, "a\nb", ev.Message)
+		assert.Equal(t, "v1", ev.ScopeVersion)
+		assert.Equal(t, time.Unix(1, 0).UTC(), ev.Timestamp)
+		assert.False(t, ev.Observed.IsZero())
+		if i%2 == 0 {
+			assert.Equal(t, "myapp_log_user_login", ev.EventName)
+			assert.False(t, ev.Duplicate)
+			recordtest.AssertFields(t, []reader.Field{
+				{Name: "user_id", Value: reader.Int64Value(41)},
+				{Name: "message", Value: reader.StringValue("\x00")},
+				{Name: "severity_number2", Value: reader.Int64Value(0)},
+				{Name: "rest", Value: reader.Int64Value(2)},
+			}, ev.Fields)
+		} else {
+			assert.Equal(t, "user.login", ev.EventName)
+			assert.True(t, ev.Duplicate)
+			recordtest.AssertFields(t, []reader.Field{
+				{Name: "user.id", Value: reader.Int64Value(41)}, {Name: "message", Value: reader.StringValue("\x00")}, {Name: "rest", Value: reader.Int64Value(2)},
+			}, ev.Fields)
+		}
+	}
+}
+
+// TestTruncatedLogRecord: the count of truncated values is decoded in both encodings.
+func TestTruncatedLogRecord(t *testing.T) {
+	for _, encoding := range []ueventslog.Option{nil, ueventslog.WithCommonSchema4()} {
+		r := newRig(t)
+		p := newLogs(t, r, encoding)
+		var rec log.Record
+		for i := range 200 {
+			rec.AddAttributes(attribute.String("key"+strconv.Itoa(i), strings.Repeat("x", 65)))
+		}
+		p.Logger("scope").Emit(context.Background(), rec)
+		ev := r.event()
+		assert.Positive(t, ev.Truncated)
+		assert.Equal(t, uint32(72), ev.DroppedAttributes, "the limit is 128")
+		assert.Equal(t, "scope", ev.ScopeName)
+		first, _ := ev.Lookup("key0")
+		assert.Equal(t, strings.Repeat("x", len(first.Text())-3)+"...", first.Text())
+	}
+}
+
+// TestReservedAttributes: an attribute with a reserved name and an unknown meaning stays an attribute.
+func TestReservedAttributes(t *testing.T) {
+	kept := []reader.Field{
+		{Name: "user_events.zero_threshold", Value: reader.Float64Value(1.5)}, // of metrics
+		{Name: "otel.unknown", Value: reader.Int64Value(1)},
+		{Name: "otel.other", Value: reader.BoolValue(true)},
+		{Name: "otel.map", Value: reader.MapValue([]reader.Field{{Name: "a", Value: reader.Int64Value(1)}})},
+		{Name: "otel.text", Value: reader.StringValue("a")},
+		{Name: "otel.null", Value: reader.Value{}},
+		{Name: "user_events.parent_is_remote", Value: reader.StringValue("x")},
+		{Name: "user_events.scope.attributes", Value: reader.Int64Value(5)},
+		{Name: "otel.dropped_events_count", Value: reader.Int64Value(-1)},
+		{Name: "otel.dropped_links_count", Value: reader.Float64Value(0.5)},
+		{Name: "otel.status_code", Value: reader.StringValue("ERROR")},
+		{Name: "user_events.trace_state", Value: reader.BoolValue(true)},
+	}
+	r := newRig(t)
+	p := newLogs(t, r)
+	var rec log.Record
+	rec.AddAttributes(otelAttrs(kept)...)
+	rec.AddAttributes(attribute.Int64("user_events.events_count", 1<<40), attribute.Int("user_events.links_count", 0))
+	p.Logger("scope").Emit(context.Background(), rec)
+	ev := r.event()
+	recordtest.AssertFields(t, kept, ev.Fields)
+	assert.Equal(t, uint32(math.MaxUint32), ev.EventCount)
+	assert.Zero(t, ev.LinkCount)
+
+	rm := onePointOfEach()
+	points := rm.ScopeMetrics[0].Metrics[0].Data.(metricdata.Gauge[float64]).DataPoints
+	points[0].Attributes = attribute.NewSet(attribute.Int("otel.unknown", 2), attribute.String("user_events.zero_threshold", "x"))
+	rm.ScopeMetrics[0].Metrics = rm.ScopeMetrics[0].Metrics[:1]
+	m := newRig(t)
+	records := m.writeMetrics(rm)
+	require.Len(t, records, 1)
+	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev, nil))
+	recordtest.AssertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "user_events.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
+	assert.Zero(t, ev.Point.ZeroThreshold)
+}

@@ -1,0 +1,256 @@
+package decode
+
+import (
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/reader"
+)
+
+// random generates attributes of all kinds that loggers accept, as the values to be read back.
+type random struct{ *rand.Rand }
+
+// rounds is how many random records a test writes.
+func rounds() uint64 { return uint64(testscale.Count(2_000, 200)) }
+
+func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 0))} }
+
+func pick[E any](r random, list ...E) E { return list[r.IntN(len(list))] }
+
+func (r random) text() string {
+	return pick(r, "", "a", "GET", "/users/{id}", "größe", "日本語", "\xff", "abc\xffdef", "\xc3", "a\xed\xa0\x80b", "\uef80\uefff", "\ufffd",
+		"a\nb", "\x00", "tab\there", `quote " and \ backslash`, `\n \x41 \u0041`, "\x1b[31m", "\u2028", "\u202e", "\U000e0041", "{", strings.Repeat("x", 70), "a \t\r\n")
+}
+
+func (r random) key() string {
+	return pick(r, "key", "http.request.method", "größe", "a b", "x", "status", "route") + fmt.Sprint(r.IntN(1000))
+}
+
+func (r random) int() int64 {
+	return pick(r, 0, 1, -1, 200, 70000, math.MaxInt64, math.MinInt64, r.Int64())
+}
+
+func (r random) float() float64 {
+	return pick(r, 0, 1, -0.5, 0.1, 1e300, 1e20, 123456789012345678, math.Pi, math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), r.Float64(), math.SmallestNonzeroFloat64)
+}
+
+// scalar returns a value that is neither a list nor a map.
+func (r random) scalar() reader.Value {
+	switch r.IntN(6) {
+	case 0:
+		return reader.BoolValue(r.IntN(2) == 0)
+	case 1:
+		return reader.Float64Value(r.float())
+	case 2:
+		return reader.BytesValue([]byte(r.text()))
+	case 3:
+		return reader.StringValue(r.text())
+	case 4:
+		return reader.Value{}
+	default:
+		return reader.Int64Value(r.int())
+	}
+}
+
+// value returns a value with lists and maps nested up to depth.
+func (r random) value(depth int) reader.Value {
+	switch {
+	case depth == 0 || r.IntN(3) > 0:
+		return r.scalar()
+	case r.IntN(2) == 0:
+		return reader.MapValue(r.fields(1+r.IntN(4), depth-1))
+	}
+	// A list of texts, integers, floats or booleans, for which formats have types.
+	one := pick(r,
+		func() reader.Value { return reader.StringValue(r.text()) },
+		func() reader.Value { return reader.Int64Value(r.int()) },
+		func() reader.Value { return reader.Float64Value(r.float()) },
+		func() reader.Value { return reader.BoolValue(r.IntN(2) == 0) })
+	list := []reader.Field{{Value: one()}}
+	for range r.IntN(4) {
+		list = append(list, reader.Field{Value: one()})
+	}
+	return reader.ListValue(list)
+}
+
+// fields returns n fields. Several may have the same name.
+func (r random) fields(n, depth int) []reader.Field {
+	list := make([]reader.Field, n)
+	for i := range list {
+		list[i] = reader.Field{Name: r.key(), Value: r.value(depth)}
+	}
+	return list
+}
+
+// elements returns the values of a list as a slice.
+func elements[T any](v reader.Value, one func(reader.Value) T) (list []T) {
+	for _, f := range v.Fields() {
+		list = append(list, one(f.Value))
+	}
+	return list
+}
+
+// slogAttrs converts fields to attributes of package slog.
+func slogAttrs(fields []reader.Field) (attrs []slog.Attr) {
+	for _, f := range fields {
+		attrs = append(attrs, slogAttr(f))
+	}
+	return attrs
+}
+
+func slogAttr(f reader.Field) slog.Attr {
+	v := f.Value
+	switch v.Type() {
+	case reader.TypeString:
+		return slog.String(f.Name, v.Text())
+	case reader.TypeInt64:
+		return slog.Int64(f.Name, v.Int64())
+	case reader.TypeUint64:
+		return slog.Uint64(f.Name, v.Uint64())
+	case reader.TypeFloat64:
+		return slog.Float64(f.Name, v.Float64())
+	case reader.TypeBool:
+		return slog.Bool(f.Name, v.Bool())
+	case reader.TypeBytes:
+		return slog.Any(f.Name, v.Bytes())
+	case reader.TypeMap:
+		return slog.Attr{Key: f.Name, Value: slog.GroupValue(slogAttrs(v.Fields())...)}
+	case reader.TypeList:
+		switch v.Fields()[0].Value.Type() {
+		case reader.TypeString:
+			return slog.Any(f.Name, elements(v, reader.Value.Text))
+		case reader.TypeInt64:
+			return slog.Any(f.Name, elements(v, reader.Value.Int64))
+		case reader.TypeFloat64:
+			return slog.Any(f.Name, elements(v, reader.Value.Float64))
+		default:
+			return slog.Any(f.Name, elements(v, reader.Value.Bool))
+		}
+	default:
+		return slog.Any(f.Name, nil)
+	}
+}
+
+// otelAttrs converts fields to OpenTelemetry's attributes.
+func otelAttrs(fields []reader.Field) (attrs []attribute.KeyValue) {
+	for _, f := range fields {
+		attrs = append(attrs, attribute.KeyValue{Key: attribute.Key(f.Name), Value: otelValue(f.Value)})
+	}
+	return attrs
+}
+
+func otelValue(v reader.Value) attribute.Value {
+	switch v.Type() {
+	case reader.TypeString:
+		return attribute.StringValue(v.Text())
+	case reader.TypeInt64:
+		return attribute.Int64Value(v.Int64())
+	case reader.TypeFloat64:
+		return attribute.Float64Value(v.Float64())
+	case reader.TypeBool:
+		return attribute.BoolValue(v.Bool())
+	case reader.TypeBytes:
+		return attribute.ByteSliceValue(v.Bytes())
+	case reader.TypeMap:
+		return attribute.MapValue(otelAttrs(v.Fields())...)
+	case reader.TypeList:
+		switch v.Fields()[0].Value.Type() {
+		case reader.TypeString:
+			return attribute.StringSliceValue(elements(v, reader.Value.Text))
+		case reader.TypeInt64:
+			return attribute.Int64SliceValue(elements(v, reader.Value.Int64))
+		case reader.TypeFloat64:
+			return attribute.Float64SliceValue(elements(v, reader.Value.Float64))
+		default:
+			return attribute.BoolSliceValue(elements(v, reader.Value.Bool))
+		}
+	default:
+		return attribute.Value{}
+	}
+}
+
+// asJSON returns a value as JSON preserves it: without bytes and infinities.
+func asJSON(v reader.Value) reader.Value {
+	switch v.Type() {
+	case reader.TypeBytes:
+		return reader.StringValue(base64.StdEncoding.EncodeToString(v.Bytes()))
+	case reader.TypeFloat64:
+		switch f := v.Float64(); {
+		case math.IsNaN(f):
+			return reader.StringValue("NaN")
+		case math.IsInf(f, 1):
+			return reader.StringValue("Infinity")
+		case math.IsInf(f, -1):
+			return reader.StringValue("-Infinity")
+		}
+	case reader.TypeList:
+		var list []reader.Field
+		for _, f := range v.Fields() {
+			list = append(list, reader.Field{Value: asJSON(f.Value)})
+		}
+		return reader.ListValue(list)
+	case reader.TypeMap:
+		return reader.MapValue(allAsJSON(v.Fields()))
+	default:
+	}
+	return v
+}
+
+func allAsJSON(fields []reader.Field) (list []reader.Field) {
+	for _, f := range lastOfEach(fields) {
+		list = append(list, reader.Field{Name: f.Name, Value: asJSON(f.Value)})
+	}
+	return list
+}
+
+// asHeader returns fields as EventHeader preserves them: with the type of each value. No name is escaped.
+func asHeader(fields []reader.Field) (list []reader.Field) {
+	for _, f := range lastOfEach(fields) {
+		v := f.Value
+		if v.Type() == reader.TypeMap {
+			v = reader.MapValue(asHeader(v.Fields()))
+		}
+		list = append(list, reader.Field{Name: f.Name, Value: v})
+	}
+	return list
+}
+
+// lastOfEach returns the last field of each name.
+func lastOfEach(fields []reader.Field) (list []reader.Field) {
+	for i, f := range fields {
+		again := false
+		for _, later := range fields[i+1:] {
+			again = again || later.Name == f.Name
+		}
+		if !again {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// sorted returns fields sorted by name, each name once, as in OpenTelemetry's sets and maps.
+func sorted(fields []reader.Field) []reader.Field {
+	list := slices.Clone(lastOfEach(fields))
+	slices.SortStableFunc(list, func(a, b reader.Field) int { return strings.Compare(a.Name, b.Name) })
+	return sortedMaps(list)
+}
+
+// sortedMaps returns fields with their maps sorted.
+func sortedMaps(fields []reader.Field) []reader.Field {
+	list := slices.Clone(fields)
+	for i, f := range list {
+		if f.Value.Type() == reader.TypeMap {
+			list[i].Value = reader.MapValue(sorted(f.Value.Fields()))
+		}
+	}
+	return list
+}

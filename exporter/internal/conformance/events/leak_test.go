@@ -1,0 +1,9 @@
+package events
+
+import (
+	"testing"
+
+	"github.com/userevents/userevents-go/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -1,0 +1,122 @@
+package events
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
+)
+
+// TestEventNames: docs/wire-formats.md names the events that the packages register.
+func TestEventNames(t *testing.T) {
+	testscale.UsesCheckout()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "wire-formats.md"))
+	require.NoError(t, err)
+	var named []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `.*$").FindAll(text, -1) {
+		for _, name := range regexp.MustCompile("`(myapp_\\w+)`").FindAllSubmatch(m, -1) {
+			named = append(named, string(name[1]))
+		}
+	}
+
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	type request struct{ Status uint16 }
+	_, err = sloghandler.New("myapp", &sloghandler.Options{
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
+	})
+	require.NoError(t, err)
+	_, err = ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[request]("http request", nil)))
+	require.NoError(t, err)
+	_, err = ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
+	require.NoError(t, err)
+	_, err = ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+	require.NoError(t, err)
+	var registered []string
+	for _, e := range kernel.Events() {
+		registered = append(registered, e.Name)
+	}
+	require.NoError(t, p.Close())
+	slices.Sort(named)
+	slices.Sort(registered)
+	assert.Equal(t, registered, named)
+}
+
+// TestFields: docs/wire-formats.md has each field of the events of data points, log records and spans, with its type: in the section of these events, or
+// among the common fields.
+func TestFields(t *testing.T) {
+	testscale.UsesCheckout()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "wire-formats.md"))
+	require.NoError(t, err)
+	common := documentedFields(t, string(text), "Common fields")
+	unused := maps.Clone(common)
+	for title, register := range map[string]func(*uevents.Provider) error{
+		"Data points": func(p *uevents.Provider) error {
+			_, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+			return err
+		},
+		"Spans": func(p *uevents.Provider) error {
+			_, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
+			return err
+		},
+		"Log records": func(p *uevents.Provider) error {
+			_, err := ueventslog.NewExporter("myapp", ueventslog.WithEventProvider(p))
+			if err != nil {
+				return err
+			}
+			_, err = sloghandler.New("myapp", &sloghandler.Options{Provider: p})
+			return err
+		},
+	} {
+		documented := documentedFields(t, string(text), title)
+		kernel := ueventstest.New(t, nil)
+		p := kernel.Provider()
+		require.NoError(t, register(p))
+		fields := map[string]string{}
+		for _, e := range kernel.Events() {
+			for _, f := range e.Declaration.Fields {
+				fields[f.Name] = f.Type.String()
+				if f.Type == tracepoint.Dynamic(tracepoint.Char) {
+					fields[f.Name] = "text"
+				}
+				if _, own := documented[f.Name]; !own && common[f.Name] != "" {
+					documented[f.Name] = common[f.Name]
+					delete(unused, f.Name)
+				}
+			}
+		}
+		require.NoError(t, p.Close())
+		assert.Equal(t, fields, documented, title)
+	}
+	assert.Empty(t, unused, "common fields that no event has")
+}
+
+// documentedFields returns the types of the fields that the lists of a section name, in lines of names, type and content.
+func documentedFields(t *testing.T, text, title string) map[string]string {
+	_, section, found := strings.Cut(text, "\n## "+title+"\n")
+	require.True(t, found, title)
+	section, _, _ = strings.Cut(section, "\n## ")
+	fields := map[string]string{}
+	for _, line := range regexp.MustCompile(`(?m)^    (\w+(?:, \w+)*)  +(text|char|[us](?:8|16|32|64))(?:  .*)?$`).FindAllStringSubmatch(section, -1) {
+		for name := range strings.SplitSeq(line[1], ", ") {
+			fields[name] = line[2]
+		}
+	}
+	require.NotEmpty(t, fields, title)
+	return fields
+}

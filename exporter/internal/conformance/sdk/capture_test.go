@@ -1,0 +1,182 @@
+package sdk
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/recordtest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/otlp"
+)
+
+// capture is the transport of an exporter. It keeps the requests that the exporter sends, and answers that they arrived.
+type capture struct {
+	mu     sync.Mutex
+	bodies [][]byte
+}
+
+func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bodies = append(c.bodies, body)
+	header := http.Header{"Content-Type": []string{"application/x-protobuf"}}
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader(nil)), Request: r}, nil
+}
+
+func (c *capture) client() *http.Client { return &http.Client{Transport: c} }
+
+// requests returns the requests, as JSON.
+func requests[T any](t *testing.T, c *capture, unmarshal func([]byte) (T, error), marshal func(T) ([]byte, error)) (list [][]byte) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, body := range c.bodies {
+		data, err := unmarshal(body)
+		require.NoError(t, err)
+		text, err := marshal(data)
+		require.NoError(t, err)
+		list = append(list, text)
+	}
+	return list
+}
+
+// converted returns the data of the records that a program writes.
+func converted(t *testing.T, run recordtest.Program) *otlp.Converter {
+	t.Helper()
+	c := otlp.NewConverter(nil)
+	var ev reader.Event
+	for i, s := range recordtest.Samples(t, run) {
+		require.NoError(t, s.Decoder.Decode(s.Raw, &ev, nil))
+		require.Zero(t, ev.Truncated)
+		ev.Time, ev.Monotonic, ev.PID, ev.TID = time.Unix(1800000000, int64(i)), uint64(i+1), 812, 815
+		require.NoError(t, c.Add(&ev))
+	}
+	st := c.Stats()
+	assert.Zero(t, st.OrphanEvents+st.OrphanLinks+st.OrphanExemplars)
+	return c
+}
+
+// item is a log record, a span or a data point in JSON, with its origin.
+type item map[string]any
+
+// items returns the items of requests, with sorted attributes.
+func items(t *testing.T, texts [][]byte, resources, scopes, list string) (all []item) {
+	t.Helper()
+	for _, text := range texts {
+		var data map[string]any
+		require.NoError(t, json.Unmarshal(text, &data))
+		for _, r := range data[resources].([]any) {
+			for _, s := range r.(map[string]any)[scopes].([]any) {
+				for _, one := range s.(map[string]any)[list].([]any) {
+					for _, point := range pointsOf(one) {
+						add := item{"resource": r.(map[string]any)["resource"], "scope": s.(map[string]any)["scope"], "schemaUrl": s.(map[string]any)["schemaUrl"], "item": point}
+						sortAttributes(map[string]any(add))
+						all = append(all, add)
+					}
+				}
+			}
+		}
+	}
+	return clone(all) // items of one resource shared it
+}
+
+// pointsOf returns the data points of a metric, each with its metric. Log records and spans are returned unchanged.
+func pointsOf(one any) (list []any) {
+	for _, kind := range []string{"gauge", "sum", "histogram", "exponentialHistogram", "summary"} {
+		data, ok := one.(map[string]any)[kind].(map[string]any)
+		if !ok {
+			continue
+		}
+		for _, p := range data["dataPoints"].([]any) {
+			list = append(list, map[string]any{
+				"name": one.(map[string]any)["name"], "unit": one.(map[string]any)["unit"], "kind": kind, "point": p,
+				"temporality": data["aggregationTemporality"], "monotonic": data["isMonotonic"],
+			})
+		}
+		return list
+	}
+	return []any{one}
+}
+
+// walk calls f with each object of a JSON value, the inner ones first.
+func walk(v any, f func(map[string]any)) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			walk(e, f)
+		}
+	case map[string]any:
+		for _, e := range v {
+			walk(e, f)
+		}
+		f(v)
+	}
+}
+
+func sortAttributes(v any) {
+	walk(v, func(o map[string]any) {
+		for _, list := range o {
+			list, ok := list.([]any)
+			if !ok || len(list) == 0 {
+				continue
+			}
+			if first, ok := list[0].(map[string]any); ok && first["key"] != nil {
+				slices.SortFunc(list, func(a, b any) int {
+					return bytes.Compare([]byte(a.(map[string]any)["key"].(string)), []byte(b.(map[string]any)["key"].(string)))
+				})
+			}
+		}
+	})
+}
+
+// remove removes an attribute and reports whether it was there.
+func remove(o any, name string) bool {
+	owner := o.(map[string]any)
+	list, _ := owner["attributes"].([]any)
+	i := slices.IndexFunc(list, func(a any) bool { return a.(map[string]any)["key"] == name })
+	if i < 0 {
+		return false
+	}
+	if list = slices.Delete(list, i, i+1); len(list) == 0 {
+		delete(owner, "attributes")
+	} else {
+		owner["attributes"] = list
+	}
+	return true
+}
+
+// compare compares what the SDK's exporter sends with what package otlp makes of the same input, which has attributes for
+// the origin of the records besides.
+func compare(t *testing.T, sdk, ours []item) {
+	t.Helper()
+	require.Len(t, ours, len(sdk))
+	for i := range sdk {
+		assert.True(t, remove(ours[i]["resource"], "process.pid"))
+		for _, name := range []string{"thread.id", "user_events.name"} {
+			remove(ours[i]["item"], name)
+		}
+		for _, o := range []item{sdk[i], ours[i]} {
+			if resource := o["resource"].(map[string]any); len(resource) == 0 {
+				o["resource"] = nil
+			}
+		}
+		want, err := json.MarshalIndent(sdk[i], "", " ")
+		require.NoError(t, err)
+		got, err := json.MarshalIndent(ours[i], "", " ")
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "item %d", i)
+	}
+}

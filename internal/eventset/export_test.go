@@ -1,4 +1,0 @@
-package eventset
-
-// ReservedNames are the reserved suffixes, for the tests with all adapters.
-var ReservedNames = reservedNames
