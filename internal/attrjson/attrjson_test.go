@@ -188,8 +188,8 @@ func TestLimit(t *testing.T) {
 			assert.Equal(t, whole, got)
 		}
 	}
-	got, lost := encode(20, slog.String("k", "a long text that does not fit"))
-	assert.Equal(t, `{"k":"a long te..."}`, got)
+	got, lost := encode(80, slog.String("k", strings.Repeat("long", 20)))
+	assert.Equal(t, `{"k":"`+strings.Repeat("long", 17)+`l..."}`, got)
 	assert.Equal(t, 1, lost)
 }
 
