@@ -262,7 +262,8 @@ func TestPrefix(t *testing.T) {
 			assert.NotZero(t, lost+boolInt(c.want == "{}"), "%d of %s: %s", limit, c.want, object)
 		}
 	}
-	// Two children of one parent share nothing.
+	// Two children of a clipped parent share nothing.
+	base = base.Clip()
 	one, two := base.WithAttrs([]slog.Attr{slog.Int("c", 1)}, 100), base.WithAttrs([]slog.Attr{slog.Int("d", 2)}, 100)
 	w := prefixed(&one, 100)
 	buf, _ := w.End(attrjson.KeepAll)

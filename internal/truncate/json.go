@@ -90,6 +90,17 @@ func AppendLengths(lengths []int, object []byte) []int {
 	return lengths
 }
 
+// Members returns how many attributes a part of an object has, which begins before a key, and its size with their
+// texts and arrays cut to [Short].
+func Members(part []byte) (n, least int) {
+	least = len(part)
+	for s := (scanner{b: part}); s.attribute(); {
+		n++
+		least -= max(0, s.length()-Short)
+	}
+	return n, least
+}
+
 // group is a group that is open.
 type group struct {
 	begin int // what was written before it
