@@ -21,6 +21,7 @@ const (
 	ScopeSchemaURLKey    = "otel.scope.schema_url"
 	ScopeAttributesKey   = "user_events.scope.attributes"
 	DroppedAttributesKey = "otel.dropped_attributes_count"
+	TruncatedKey         = "user_events.truncated"
 )
 
 // IsReserved reports whether records may write a member with this key themselves: it has one of the prefixes of
