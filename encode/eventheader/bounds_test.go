@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 // TestWhatStandsBefore: the bytes that are in the buffer before an event count for nothing, whatever its limit.
@@ -49,7 +47,7 @@ func TestExactLimit(t *testing.T) {
 		encode := func(limit int) []byte {
 			var e Encoder
 			e.Begin(make([]byte, 4), &Header{Name: "e", Level: LevelInfo, arch: arch}, limit)
-			e.String("text", strings.Repeat("x", 40))
+			e.String("text", strings.Repeat("x", 100))
 			return end(t, &e)[4:]
 		}
 		whole := encode(0)
@@ -182,134 +180,6 @@ func TestNamesBeyondTheLimitTakeNoPlace(t *testing.T) {
 	}
 }
 
-// TestRemoteNames: a name of more than MaxKey bytes makes a field one of those that are dropped first, a shorter one does not.
-func TestRemoteNames(t *testing.T) {
-	for n := truncate.MaxKey - 1; n <= truncate.MaxKey+1; n++ {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 600)
-		name := strings.Repeat("n", n)
-		e.Int64(name, 1)
-		for i := range 100 {
-			e.Int64("n", int64(i))
-		}
-		all, lost := values(requireEvent(t, end(t, &e), 600))
-		assert.Positive(t, lost)
-		assert.Equal(t, n <= truncate.MaxKey, len(all[name]) == 1, n)
-	}
-}
-
-// TestNotRemote: neither JSON nor what is in eight structs is dropped before others for that.
-func TestNotRemote(t *testing.T) {
-	for name, add := range map[string]func(*Encoder){
-		"JSON": func(e *Encoder) { e.JSON("kept", `"kept"`) },
-		"text in eight structs": func(e *Encoder) {
-			for range maxNesting {
-				e.BeginStruct("s")
-			}
-			e.String("kept", `"kept"`)
-			for range maxNesting {
-				e.EndStruct()
-			}
-		},
-	} {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 600)
-		add(&e)
-		for range 100 {
-			e.String("text", "short")
-		}
-		all, lost := values(requireEvent(t, end(t, &e), 600))
-		assert.Positive(t, lost)
-		assert.Positive(t, len(all["text"]))
-		assert.Equal(t, []any{`"kept"`}, all["kept"], name)
-	}
-}
-
-// TestElementsAreCutBeforeTheyAreDropped: of an array of long texts, as many stay as there is room for with nothing but the mark.
-func TestElementsAreCutBeforeTheyAreDropped(t *testing.T) {
-	const limit = 600
-	h := Header{Name: "e", Level: LevelInfo}
-	var e Encoder
-	e.Begin(nil, &h, limit)
-	texts := make([]string, 300)
-	for i := range texts {
-		texts[i] = strings.Repeat("x", 100)
-	}
-	e.Strings("a", texts)
-	all, _ := values(requireEvent(t, end(t, &e), limit))
-	room := limit - h.minLimit(0) - len("a") - 2 - 2
-	assert.Equal(t, []any{room / (2 + least)}, all["a[]"])
-}
-
-// TestArrayOfShortTexts: an array of texts of 64 bytes in all is kept or dropped as a whole.
-func TestArrayOfShortTexts(t *testing.T) {
-	for limit := 200; limit < 1500; limit += 7 {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
-		for range 20 {
-			e.Strings("a", []string{strings.Repeat("x", truncate.Short/2), strings.Repeat("y", truncate.Short/2)})
-		}
-		all, lost := values(requireEvent(t, end(t, &e), limit))
-		for _, n := range all["a[]"] {
-			require.Equal(t, 2, n, limit)
-		}
-		require.GreaterOrEqual(t, lost, 20-len(all["a[]"]))
-	}
-}
-
-// TestProtectBeforeTheOverflow: the last field that fits an event is protected, although it moves to OverflowField later.
-func TestProtectBeforeTheOverflow(t *testing.T) {
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 3000)
-	for range maxFields - 1 {
-		e.Bool("b", true)
-	}
-	kept := strings.Repeat("k", 60)
-	e.String("kept", kept)
-	e.Protect()
-	for i := range 300 {
-		e.Int64("n", int64(i))
-	}
-	for range 20 { // of which the last ones are dropped later than any other
-		e.String("text", "short")
-	}
-	all, lost := values(requireEvent(t, end(t, &e), 3000))
-	assert.Positive(t, lost)
-	assert.Positive(t, len(all["n"]))
-	assert.Equal(t, []any{kept}, all["kept"])
-}
-
-// TestLongIdentifier: an identifier is not cut, although fields before it are dropped and texts around it are cut.
-func TestLongIdentifier(t *testing.T) {
-	id := strings.Repeat("i", 100)
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 2000)
-	for range 200 {
-		e.String("before", strings.Repeat("x", 1000))
-	}
-	e.Identifier("id", id)
-	for range 200 {
-		e.String("after", strings.Repeat("x", 1000))
-	}
-	all, _ := values(requireEvent(t, end(t, &e), 2000))
-	assert.NotEmpty(t, all["before"])
-	assert.NotEmpty(t, all["after"])
-	assert.Less(t, len(all["before"]), 200)
-	assert.Equal(t, []any{id}, all["id"])
-}
-
-// TestEmptyIdentifier: an identifier without text makes none of the text behind it.
-func TestEmptyIdentifier(t *testing.T) {
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 300)
-	e.Identifier("id", "")
-	e.String("text", strings.Repeat("x", 1000))
-	all, lost := values(requireEvent(t, end(t, &e), 300))
-	assert.Equal(t, 1, lost)
-	assert.Equal(t, []any{""}, all["id"])
-	assert.Regexp(t, `^x+\.\.\.$`, all["text"][0])
-}
-
 // TestCodesAtTheEnds: the last character of each range is one.
 func TestCodesAtTheEnds(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
@@ -331,26 +201,6 @@ func TestTimesAtTheEnds(t *testing.T) {
 	for seconds, number := range map[int64]bool{minTime: false, minTime - 1: true, maxTime: false, maxTime + 1: true, math.MinInt64: true} {
 		assert.Equal(t, number, strings.HasPrefix(string(appendTime(nil, seconds)), `"TIME(`), seconds)
 	}
-}
-
-// TestProtectEndsBefore: the first field behind Protect is dropped as the others are.
-func TestProtectEndsBefore(t *testing.T) {
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 1500)
-	e.String("kept", "short")
-	e.Protect()
-	e.String("first", "short")
-	for range 20 {
-		e.String("text", "short")
-	}
-	for i := range 300 {
-		e.Int64("n", int64(i))
-	}
-	all, lost := values(requireEvent(t, end(t, &e), 1500))
-	assert.Positive(t, lost)
-	assert.Less(t, len(all["n"]), 300)
-	assert.Len(t, all["kept"], 1)
-	assert.Empty(t, all["first"])
 }
 
 // TestDecodeChildrenThatAreMissing: the metadata may end before all children of a struct are declared, also where no element of an array has

@@ -28,12 +28,11 @@
 // An event never exceeds its limit, nor those of the decoders in C++, Rust and Go: 255 fields, 127 children of a struct, 8 levels of structs, 4096
 // items. Nothing is lost without a trace:
 //
-//   - Texts, binaries and arrays of numbers of more than 64 bytes are cut to equal shares, the longest first. A text is cut between
-//     characters or escapes and ends in "...". JSON that is cut becomes plain text.
-//   - Numbers, ids in a type of their own and texts of [Encoder.Identifier] are never cut.
-//   - Where that is not enough, fields are dropped: first those behind long names or below the eighth level, then elements of long arrays of
-//     texts, texts of more than 64 bytes, and, but for the last eight of each, other texts and numbers; at last these, and the fields
-//     before [Encoder.Protect]. So short texts and numbers at the beginning and at the end survive.
+//   - The longest texts, binaries and arrays are cut to equal shares. A text is cut between characters or escapes and ends in "...". JSON
+//     that is cut becomes plain text. An array of texts is one value, whose texts are cut to equal shares, but to no less than 64 bytes: "..." takes
+//     the place of the last ones.
+//   - Where shares are less than 64 bytes, the last fields are dropped first: a field stays if it fits behind those before it, with its text or array
+//     cut to 64 bytes. So numbers, ids and texts of at most 64 bytes are whole or dropped.
 //   - If anything was cut or dropped, [TruncatedField] is the last field and says how often. A field that is dropped counts once, whatever is in it.
 //   - Fields that exceed the number which a struct or an event may have are in "_overflow", a struct in the place of the last one. A
 //     struct below the eighth level is JSON in a text of its own name.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -40,13 +41,11 @@ type Encoder struct {
 	start int // of the event in meta
 	sized int // of the metadata's size in meta
 	first int // of the first field in meta; 0 outside of Begin and End
-	fixed int // where the fields begin in meta that are dropped before others
 
-	parents     []frame
-	identifiers []int // where in data the texts are that are never cut
+	parents []frame
+	fitting fitting // by truncate
 
 	json    []byte // scratch
-	lengths []int  // scratch
 	skipped int    // open structs that are dropped
 	saved   int    // spare, while it is made negative so that their fields are refused
 	lost    int    // for TruncatedField
@@ -82,7 +81,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	}
 	e.start = len(dst)
 	e.limit = clampLimit(limit)
-	e.lost, e.skipped, e.fixed, e.err = 0, 0, 0, nil
+	e.lost, e.skipped, e.err = 0, 0, nil
 	if len(activity) == 0 && cap(dst)-len(dst) >= minEvent && e.isPrefix(h) {
 		dst = append(dst, e.prefix...)
 		e.sized = e.start + headerSize
@@ -96,7 +95,6 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 		e.data = make([]byte, 0, minData)
 	}
 	e.data = e.data[:0]
-	e.identifiers = e.identifiers[:0]
 	e.parents = e.parents[:0]
 	e.items = maxItems - maxFields
 	e.spare, e.overflow = maxFields-1, false
@@ -157,11 +155,6 @@ func (e *Encoder) End() ([]byte, error) {
 	return dst, nil
 }
 
-// Protect makes the fields so far survive those that follow: where an event is too large although its texts are cut, End drops
-// the others first. They should be fields that each event of a kind has, with attributes behind them. Call it at most once
-// in an event, outside of structs.
-func (e *Encoder) Protect() { e.fixed = len(e.meta) }
-
 // problem returns why there is no event.
 func (e *Encoder) problem() error {
 	switch {
@@ -177,13 +170,12 @@ func (e *Encoder) problem() error {
 
 // truncate cuts what is too large and adds TruncatedField.
 func (e *Encoder) truncate() {
-	f := fitting{
-		meta: e.meta[e.first:], data: e.data, order: e.order, identifiers: e.identifiers,
-		lengths: e.lengths, fixed: e.fixed - e.first,
+	f := &e.fitting
+	*f = fitting{meta: e.meta[e.first:], data: e.data, order: e.order}
+	if limit := e.limit - truncatedSize - (e.first - e.start); len(f.meta)+len(f.data) > limit {
+		e.lost += truncate.Fit(f, limit)
 	}
-	f.fit(e.limit - truncatedSize - (e.first - e.start))
-	e.meta, e.data, e.lengths = e.meta[:e.first+len(f.meta)], f.data, f.lengths
-	e.lost += f.lost
+	e.meta, e.data = e.meta[:e.first+len(f.meta)], f.data
 	e.meta = appendTruncatedMeta(e.meta)
 	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }

@@ -61,15 +61,15 @@ func ExampleEncoder() {
 // What does not fit the limit is cut, and the event says so.
 func ExampleEncoder_limit() {
 	var e eventheader.Encoder
-	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 95)
-	e.String("url", "https://example.com/a/very/long/path/that/goes/on/and/on")
+	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 132)
+	e.String("url", "https://example.com/a/very/long/path/that/goes/on/and/on/and/on/and/on/and/on/and/on/and/on/and/on/and/on")
 	e.Int64("status", 200)
 	payload, err := e.End()
 	if err != nil {
 		log.Fatal(err)
 	}
 	printEvent(payload)
-	// Output: request: "url":"https://example.com/a/very/long/pa...","status":200,"_truncated":1
+	// Output: request: "url":"https://example.com/a/very/long/path/that/goes/on/and/on/and/on/and/on/...","status":200,"_truncated":1
 }
 
 // A span's events carry its id, and that of its parent.

@@ -163,9 +163,6 @@ func (e *Encoder) beginOverflow() bool {
 		return false
 	}
 	e.meta = slices.Insert(e.meta, int(e.last), overflowMeta...)
-	if e.fixed > int(e.last) {
-		e.fixed += len(overflowMeta)
-	}
 	e.push(e.last, e.last+offset(len(overflowMeta))-1, e.lastData)
 	e.overflow = true
 	e.spare--
@@ -217,9 +214,6 @@ func (e *Encoder) structToText(f frame) {
 	e.json = append(appendMembers(append(e.json[:0], '{'), &c), '}')
 	e.meta = append(e.meta[:format-1], byte(encString8)|chainFlag, byte(FormatJSON)) // behind name and NUL
 	e.items = int(f.itemsBefore)
-	for n := len(e.identifiers); n > 0 && e.identifiers[n-1] >= int(f.dataBefore); n-- {
-		e.identifiers = e.identifiers[:n-1] // they are in the text
-	}
 	text := e.json[:min(len(e.json), e.limit+beyond)]
 	e.data = append(e.order.append16(e.data[:f.dataBefore], uint16(len(text))), text...)
 }

@@ -177,15 +177,6 @@ func (o order) appendText(dst []byte, v string, limit int) []byte {
 	return dst
 }
 
-// Identifier is String for a text of which a part would be wrong, such as an id or a time. It is never cut, and dropped
-// only where numbers are dropped, too.
-func (e *Encoder) Identifier(name, v string) {
-	begin := len(e.data) + 2 // behind the length
-	if e.String(name, v); len(e.data) > begin {
-		e.identifiers = append(e.identifiers, begin)
-	}
-}
-
 // JSON adds a text that is JSON, with what is not printable escaped in JSON's notation. If it is cut, it becomes plain text.
 func (e *Encoder) JSON(name, v string) {
 	if !e.field(name, typeJSON) {

@@ -96,13 +96,13 @@ func TestCommonSchema(t *testing.T) {
 		"PartB.severityText string8: ERR",
 		"PartB.eventId value64 signed: 77",
 		"PartB.name string8: cache.miss",
+		"PartC.otel.scope.name string8: my/package",
+		"PartC.otel.scope.version string8: v1.2.3",
+		"PartC.shard value64 signed: 3",
 		"PartC.s string8: text",
 		"PartC.i value64 signed: -5",
 		"PartC.f value64 float: 0.25",
 		"PartC.b value8 bool: true",
-		"PartC.shard value64 signed: 3",
-		"PartC.otel.scope.name string8: my/package",
-		"PartC.otel.scope.version string8: v1.2.3",
 	}, got)
 }
 
@@ -240,7 +240,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(300),
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(400),
 		ueventslog.WithDeclarations(ueventslog.Declare[number]("e", &ueventslog.DeclarationOptions{Name: strings.Repeat("n", 200)})))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, `declaration of "e"`)
@@ -264,11 +264,11 @@ func TestCommonSchemaAttributesNamedAsFields(t *testing.T) {
 	_, got := decoded(t, tr)
 	partC := slices.DeleteFunc(got, func(line string) bool { return !strings.HasPrefix(line, "PartC.") })
 	assert.Equal(t, []string{
+		"PartC.otel.scope.name string8: my/package",
+		"PartC.otel.scope.version string8: v1.2.3",
+		"PartC.shard value64 signed: 3",
 		"PartC.otel.scope.schema_url string8: forged",
 		"PartC.otel.dropped_attributes_count string8: forged",
 		"PartC.host.name string8: forged",
-		"PartC.shard value64 signed: 3",
-		"PartC.otel.scope.name string8: my/package",
-		"PartC.otel.scope.version string8: v1.2.3",
 	}, partC)
 }

@@ -4,6 +4,7 @@ package commonschema
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -39,13 +40,13 @@ func Register(set *eventset.Set, provider string, keyword uint64, h eventheader.
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// CheckLimit returns an error if payloads of at most limit bytes have no room for the header, a time and ids, the
-// smallest part B, and the rest of a cut text.
+// CheckLimit returns an error if payloads of at most limit bytes have no space for the header, a time and ids, the
+// smallest part B, and a text of [truncate.Short] bytes.
 func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
 	partB(e)
-	e.String("text", text.CutMark)
+	e.String("text", strings.Repeat("x", truncate.Short))
 	e.Value(eventheader.TruncatedField, eventheader.TypeUnsigned32, 0)
 	buf, _, err := End(e)
 	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
@@ -109,13 +110,13 @@ func Count(e *eventheader.Encoder, name string, n int) {
 // ID writes the hex digits of an id.
 func ID(e *eventheader.Encoder, name string, id []byte) {
 	var digits [2 * len(trace.TraceID{})]byte
-	e.Identifier(name, string(hex.AppendEncode(digits[:0], id)))
+	e.String(name, string(hex.AppendEncode(digits[:0], id)))
 }
 
 // Time writes a time in RFC 3339; see appendTime.
 func Time(e *eventheader.Encoder, name string, t time.Time) {
 	var text [40]byte
-	e.Identifier(name, string(appendTime(text[:0], t)))
+	e.String(name, string(appendTime(text[:0], t)))
 }
 
 // appendTime appends a time in RFC 3339. Its fraction has 0, 3, 6 or 9 digits, as few as possible.
