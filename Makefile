@@ -16,6 +16,8 @@ MODULES := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not 
 # All packages, which go.work brings together: one call of go test keeps the processors busy to its end. The large ones
 # come first.
 PACKAGES := $(MODULES:%=./%/...) ./...
+# What programs link, tests included.
+LIBRARY := ./... ./exporter/... ./exporter/ueventslog/... ./exporter/internal/conformance/... ./sloghandler/oteltrace/... ./examples/metrics/...
 # Packages that must work whatever the byte order and the size of a word.
 PURE := ./encode/... ./tracepoint ./uevents/ueventstest ./internal/perf ./internal/memory/layout ./internal/memory/ring ./internal/condition
 # Packages whose tests could: those with package uevents in them.
@@ -53,7 +55,7 @@ help: ## list the commands
 
 # Steps, in this order: of make test, of CI, and what CI leaves out.
 QUICK := unit vm-$(QUICK_KERNEL)
-CI    := kernels test lint release unit-race cross emulated vm-6.12 vm-6.1 vm-6.1-byte
+CI    := kernels test lint release versions unit-race cross emulated vm-6.12 vm-6.1 vm-6.1-byte
 REST  := vm-7.3 vm-6.12-arm64 vm-command vm-host vm-lsm vm-selftest
 
 .PHONY: test
@@ -123,7 +125,7 @@ COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
 UNIT = $(if $(COMPLETE),$(PACKAGES) -args -test.bench=. -test.benchtime=1x,$(filter-out $(COLLECTOR_TESTS)/...,$(PACKAGES)) -short)
 # Modules that run other programs or measure: the race detector sees nothing there that it does not see in the packages
 # that they use.
-RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribution/% ./reader/otlp/internal/%,$(PACKAGES))
+RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribution/%,$(PACKAGES))
 
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
@@ -136,6 +138,11 @@ release: ## tests of the releases: the recorded API, licences, modules as users 
 	$(say) 'releases'
 	go test ./.ci/release/internal/...
 	go test -count=1 -timeout 60m ./.ci/release # go test does not know that it reads the other modules
+
+.PHONY: versions
+versions: ## the modules that programs import with the lowest and the newest versions of Go and of what they require; the last release's with this library
+	$(say) 'lowest and newest requirements'
+	@.ci/versions
 
 .PHONY: unit-race
 unit-race: deps ## the same with the race detector
@@ -196,15 +203,15 @@ LEAST_6.1        := 115
 LEAST_6.1-byte   := 130
 LEAST_7.3        := 135
 LEAST_6.12-arm64 := 145
-# What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the main module. The
+# What runs on a kernel: all tests that need one, or where the interface is the same as elsewhere those of the library. The
 # command's scripts take the longest: QEMU runs them in a step of their own, and of the benchmarks the one that needs uprobes.
 COMMAND := ./cmd/uevents/internal/cli
 SHORT   := -short -bench=^$$
 ON_6.12 := $(filter-out ./cmd/uevents/...,$(PACKAGES)) ./cmd/uevents/internal/flight -bench=Uprobe
-ON_6.1 := ./... $(SHORT)
-ON_6.1-byte := ./... $(SHORT)
-ON_7.3 := ./... $(COLLECTOR_TESTS) $(SHORT)
-ON_6.12-arm64 := ./... $(SHORT)
+ON_6.1 := $(LIBRARY) $(SHORT)
+ON_6.1-byte := $(LIBRARY) $(SHORT)
+ON_7.3 := $(LIBRARY) $(COLLECTOR_TESTS) $(SHORT)
+ON_6.12-arm64 := $(LIBRARY) $(SHORT)
 
 KERNEL_STEPS := $(sort $(addprefix vm-,$(QUICK_KERNEL) $(MAIN) $(subst $(comma), ,$(OTHERS))))
 .PHONY: $(KERNEL_STEPS)

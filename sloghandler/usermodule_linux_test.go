@@ -101,7 +101,7 @@ func TestUserModule(t *testing.T) {
 	dir := t.TempDir()
 	const library = "github.com/userevents/userevents-go"
 	for name, text := range map[string]string{
-		"go.mod": "module user\n\ngo 1.26.0\n\nrequire (\n\t" + library + " v0.0.0\n\t" + string(sys) + " // indirect\n)\n\n" +
+		"go.mod": "module user\n\ngo 1.25.0\n\nrequire (\n\t" + library + " v0.0.0\n\t" + string(sys) + " // indirect\n)\n\n" +
 			"replace " + library + " => " + root + "\n",
 		"go.sum":       string(sum),
 		"user_test.go": userTest,

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/userevents/userevents-go/.ci/release/internal/api"
 )
 
 // importAll makes a module in an empty directory that gets all public modules, and builds a program with all of their packages.
@@ -20,6 +22,9 @@ func (e *environment) importAll(empty string) error {
 		return err
 	}
 	for _, p := range packages {
+		if api.IsInternal(p.Path) {
+			continue
+		}
 		fmt.Fprintf(&imports, "\t_ %q\n", e.c.modules[0].Module.Mod.Path+"/"+p.Path)
 	}
 	return e.build(empty, "package main\n\nimport (\n"+imports.String()+")\n\nfunc main() {}\n", get)

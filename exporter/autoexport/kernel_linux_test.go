@@ -65,37 +65,6 @@ func TestKernel(t *testing.T) {
 	assert.Empty(t, handled.take())
 }
 
-// ftrace is a tool of the kernel.
-type ftrace struct {
-	*kerneltest.Instance
-	events []string
-	n      int
-}
-
-func (f *ftrace) attach() { f.Attach(f.events...) }
-
-func (f *ftrace) detach() {
-	f.Detach()
-	f.records()
-}
-
-func (f *ftrace) records() int {
-	f.n += len(f.Records())
-	return f.n
-}
-
-// TestServicesKernel: three services, of which the second one writes events to the kernel.
-func TestServicesKernel(t *testing.T) {
-	fs := kerneltest.Require(t)
-	name := fmt.Sprintf("middle%d", time.Now().UnixNano())
-	tool := &ftrace{Instance: kerneltest.NewInstance(t, fs, 1024)}
-	for _, suffix := range []string{"_span_start", "_span", "_span_event", "_span_link", "_log_info"} {
-		tool.events = append(tool.events, name+suffix)
-	}
-	testServices(t, 30, 15, nil, name, tool)
-	assert.Zero(t, tool.Stats().Overrun)
-}
-
 // TestSetupKernel: a program that calls Setup is traced, and its collector gets the same.
 func TestSetupKernel(t *testing.T) {
 	fs := kerneltest.Require(t)

@@ -83,12 +83,15 @@ func parse(t *testing.T, root string) (files []file) {
 // encoders turn values into bytes and back.
 var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/text", "internal/truncate", "internal/typedfield"}
 
+// apart are modules of the library that keep OpenTelemetry out of its module. The rules hold for their packages, too.
+var apart = []string{"exporter", "sloghandler/oteltrace"}
+
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
 
 // testHelpers are imported by tests and by each other.
 var testHelpers = []string{
-	"internal/kerneltest", "internal/memory/attachtest", "internal/memory/private", "internal/syncbuffer", "internal/testscale",
+	"internal/kerneltest", "internal/memory/attachtest", "internal/memory/private", "internal/recordtest", "internal/syncbuffer", "internal/testscale",
 	"internal/truncationtest", "examples/internal/decoded",
 	"exporter/internal/truncationotel", "exporter/internal/testmetrics", "exporter/internal/testattrs",
 }
@@ -108,10 +111,13 @@ func violations(f file, imported string) (list []string) {
 		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool, internal/processcontext and reader")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
-	if f.isTest() || f.nested {
+	own, isOwn := strings.CutPrefix(imported, module+"/")
+	forbid(!f.nested && isOwn && within(own, append(apart, "reader/otlp")...), "the library's module requires no other one: tests with several are in exporter/internal/conformance")
+	forbid(!f.nested && !isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "github.com/stretchr/testify"),
+		"the library's module requires x/sys and testify, which cost programs a line or two of go.mod")
+	if f.isTest() || f.nested && !f.in(apart...) || f.in("exporter/autoexport") {
 		return list // tests may compare anything with anything, and modules have their own go.mod
 	}
-	own, isOwn := strings.CutPrefix(imported, module+"/")
 	forbid(f.in("tracepoint") && (isOwn || !standard(imported)), "tracepoint stands on nothing")
 	forbid(f.in(encoders...) && !standard(imported) && (!isOwn || !within(own, "tracepoint") && !within(own, encoders...)),
 		"encoders know neither the kernel nor loggers")
@@ -123,11 +129,10 @@ func violations(f file, imported string) (list []string) {
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
-	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
+	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/recordtest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
 	forbid(isOwn && within(own, testHelpers...) && !f.in(testHelpers...), "test helpers stay in tests")
-	forbid(within(imported, "go.opentelemetry.io") && !f.in("exporter", "sloghandler/oteltrace", "internal/eventspan", "examples"), "OpenTelemetry stays in its adapters")
-	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "go.opentelemetry.io") && !f.in("internal/kerneltest"),
-		"the library depends on nothing else")
+	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys") && !f.in("internal/kerneltest", "internal/recordtest") &&
+		(!within(imported, "go.opentelemetry.io") || !f.in(apart...)), "packages depend on x/sys, and in modules of their own on OpenTelemetry")
 	return list
 }
 

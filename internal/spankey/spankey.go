@@ -1,5 +1,5 @@
-// Package spankey has the key of package ueventstrace's spans in a context. It has no types of OpenTelemetry: a module that uses the
-// key requires of these only what it needs itself.
+// Package spankey has the key of package ueventstrace's spans in a context. It uses no type of
+// OpenTelemetry, so that the module of this package does not require OpenTelemetry.
 package spankey
 
 import "context"

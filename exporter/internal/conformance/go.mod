@@ -8,7 +8,9 @@ require (
 	github.com/userevents/userevents-go/exporter v0.1.0
 	github.com/userevents/userevents-go/exporter/ueventslog v0.1.0
 	github.com/userevents/userevents-go/reader/otlp v0.1.0
+	github.com/userevents/userevents-go/sloghandler/oteltrace v0.1.0
 	go.opentelemetry.io/collector/pdata v1.70.0
+	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.71.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp v0.23.0
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0
@@ -26,6 +28,7 @@ require (
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect

@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/.ci/release/internal/changelog"
 )
 
-// uncovered returns a problem for each change since the last release that no unreleased entry names. An entry names a change if its
+// uncovered returns a problem for each change of a package for users since the last release that no unreleased entry names. An entry names a change if its
 // code spans have
 //
 //   - the package: its path below the main module, or the last element of that, alone or before a dot;
@@ -21,6 +21,9 @@ func uncovered(records map[string]*Record, log *changelog.File) error {
 	var problems []error
 	entries := log.Entries(changelog.Unreleased)
 	for _, pkg := range sortedKeys(records) {
+		if IsInternal(pkg) {
+			continue
+		}
 		r := records[pkg]
 		whole := len(r.released) == 0 || len(r.current) == 0
 		for _, line := range r.changed() {

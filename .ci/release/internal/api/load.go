@@ -19,8 +19,8 @@ type Package struct {
 }
 
 // Load lists the packages that others can import, but for examples, of modules of a workspace: the main module's path and the directories of
-// all, relative to root. It checks types of sources, which needs no compiled packages, so that the listing of another system costs
-// the same.
+// all, relative to root. Internal packages are among them if another module imports them, which a program may have at an older version. Load
+// checks types of sources, which needs no compiled packages, so that the listing of another system costs the same.
 func Load(root, main string, modules []string, goos string) ([]Package, error) {
 	var patterns []string
 	for _, m := range modules {
@@ -35,6 +35,15 @@ func Load(root, main string, modules []string, goos string) ([]Package, error) {
 		return nil, err
 	}
 	l := lister{main}
+	shared := map[string]bool{} // packages that another module imports
+	for _, p := range loaded {
+		if strings.HasPrefix(p.PkgPath, main+"/cmd/") {
+			continue // no module requires a command
+		}
+		for path, imported := range p.Imports {
+			shared[path] = shared[path] || imported.Module != nil && imported.Module.Path != p.Module.Path
+		}
+	}
 	var list []Package
 	var problems []error
 	for _, p := range loaded {
@@ -42,12 +51,15 @@ func Load(root, main string, modules []string, goos string) ([]Package, error) {
 			problems = append(problems, fmt.Errorf("%s: %w", p.PkgPath, err))
 		}
 		relative, ok := l.relative(p.PkgPath)
-		if ok && p.Name != "main" && !slices.Contains(strings.Split(p.PkgPath, "/"), "internal") && !strings.HasPrefix(relative, "examples/") {
+		if ok && p.Name != "main" && (!IsInternal(p.PkgPath) || shared[p.PkgPath]) && !strings.HasPrefix(relative, "examples/") {
 			list = append(list, Package{relative, l.list(p.Types)})
 		}
 	}
 	return list, errors.Join(problems...)
 }
+
+// IsInternal reports whether programs cannot import a package.
+func IsInternal(path string) bool { return slices.Contains(strings.Split(path, "/"), "internal") }
 
 // lister writes types.
 type lister struct{ main string } // path of the main module

@@ -1,4 +1,4 @@
-package autoexport_test
+package services
 
 import (
 	"fmt"

@@ -1,14 +1,16 @@
-package autoexport_test
+package services
 
 import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"go.opentelemetry.io/otel/trace"
 	logspb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
@@ -16,6 +18,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 )
 
 // collect takes spans and log records. The path names the backend: each service has its own.
@@ -50,6 +53,17 @@ func (r *run) collectLogs(req *http.Request) {
 				r.got["logs"] = append(r.got["logs"], prototext.Format(record)+prototext.Format(in.Scope))
 			}
 		}
+	}
+}
+
+// readOTLP reads the message of a request.
+func readOTLP(t *testing.T, r *http.Request, m proto.Message) {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = proto.Unmarshal(body, m)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", r.URL.Path, err)
 	}
 }
 

@@ -1,0 +1,9 @@
+package services
+
+import (
+	"testing"
+
+	"github.com/userevents/userevents-go/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
