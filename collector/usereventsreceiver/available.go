@@ -23,8 +23,8 @@ func (a *available) set(t Transport, err error) {
 	if a.of == nil {
 		a.of = map[Transport]string{}
 	}
-	for _, each := range []Transport{TransportKernel, TransportMemory} {
-		if t == each || t == TransportAny {
+	for _, each := range []Transport{transportKernel, transportMemory} {
+		if t == each || t == transportAny {
 			a.of[each] = unavailable(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func (c *Config) converterOptions() *otlp.Options {
 	a := &c.Attributes
 	o := &otlp.Options{
-		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
+		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == mappingRaw,
 		OmitPID: !a.ProcessPid.Enabled, OmitExecutableName: !a.ProcessExecutableName.Enabled, OmitCgroup: !a.ProcessLinuxCgroup.Enabled,
 		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.K8sPodUID.Enabled,
 		RootCgroup: sys.InitialNamespace("cgroup"),

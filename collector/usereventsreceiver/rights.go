@@ -8,7 +8,7 @@ import (
 
 // checkRights says once which programs with events in shared memory are omitted, and why, also before there are any.
 func (s *session) checkRights() {
-	if s.cfg.Transport == TransportKernel {
+	if s.cfg.Transport == transportKernel {
 		return
 	}
 	if missing := missingRights(missingCapabilities(), sys.InitialNamespace("pid")); len(missing) > 0 {
