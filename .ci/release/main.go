@@ -96,15 +96,6 @@ func (e *environment) tidyAll() error {
 	return nil
 }
 
-// goEnv returns a variable of the go command.
-func goEnv(name string) (string, error) {
-	out, err := exec.Command("go", "env", name).Output()
-	if err != nil {
-		return "", fmt.Errorf("go env: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
 // withStderr adds to the error of a program what it said.
 func withStderr(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
