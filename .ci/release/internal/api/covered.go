@@ -10,7 +10,8 @@ import (
 	"github.com/userevents/userevents-go/.ci/release/internal/changelog"
 )
 
-// uncovered returns a problem for each change of a package for users since the last release that no unreleased entry names. An entry names a change if its
+// uncovered returns a problem for each change since the last release of a package that programs import, and that no unreleased entry
+// names. An entry names a change if its
 // code spans have
 //
 //   - the package: its path below the main module, or the last element of that, alone or before a dot;
