@@ -7,7 +7,7 @@ import argparse, collections, contextlib, ctypes, fcntl, fnmatch, functools, mma
 
 DATA, CONTROL = ("/memfd:userevents-data (deleted)", 540147712), ("/memfd:userevents-control (deleted)", 131072)
 SESSIONS, REGISTRY, GATES, LOSSES, TEXT, AREAS = 0x1000, 0x2000, 0x12000, 0x112000, 0x192000, 0x2a0000  # in data
-CLAIMED, ENABLE, WISHES, CONTROL_SESSIONS = 0xc, 0x1000, 0x9000, 0xd000  # in control
+CLAIMED, ENABLE, REQUESTS, CONTROL_SESSIONS = 0xc, 0x1000, 0x9000, 0xd000  # in control
 AREA_SIZE, RINGS, PATTERNS, TAILS, EVENTS = 0x4010000, 0x10000, 0xc00, 0x1000, 4096
 SYS_FUTEX, FUTEX_WAKE_OP, OR, ANDN = 202, 5, 2, 3
 INTEGERS = {f"{sign}{size * 8}": size for sign in "us" for size in (1, 2, 4, 8)}
@@ -75,7 +75,7 @@ class Session:
         else:
             sys.exit("8 tools are attached to the program")
         self.link, self.patterns, self.seen, self.rings, self.waiting, self.clock = (path, data), patterns, 0, [], [], 0
-        self.wishes, self.read_of = self.control.u32[WISHES // 4:][:EVENTS], collections.Counter()
+        self.requests, self.read_of = self.control.u32[REQUESTS // 4:][:EVENTS], collections.Counter()
         self.state = self.data.bytes[SESSIONS + self.index * 64:][:64]
         self.own = self.control.bytes[CONTROL_SESSIONS + self.index * 0x2000:][:0x2000]
         self.clear()
@@ -91,10 +91,10 @@ class Session:
         """Ends the session, of this tool or of one that was killed; returns the numbers of the events that it wanted."""
         self.control.change(ANDN, CLAIMED, self.index)
         self.own.cast("I")[5] = 0
-        wished = {n for n, wish in enumerate(self.wishes) if wish >> self.index & 1}
-        for number in wished:
-            self.control.change(ANDN, WISHES + number * 4, self.index)
-        return wished
+        requested = {n for n, request in enumerate(self.requests) if request >> self.index & 1}
+        for number in requested:
+            self.control.change(ANDN, REQUESTS + number * 4, self.index)
+        return requested
 
     def enable(self, operation, numbers):
         """Sets or clears the enable bits of events. The gate of a bit is the number of its event, plus 1."""
@@ -114,7 +114,7 @@ class Session:
         first, self.seen = self.seen, min(self.data.u32[4], EVENTS)
         new = {n for n in range(first, self.seen) if any(fnmatch.fnmatchcase(self.event(n)[0], p) for p in self.patterns)}
         for number in new:
-            self.control.change(OR, WISHES + number * 4, self.index)
+            self.control.change(OR, REQUESTS + number * 4, self.index)
         self.enable(OR, new)
 
     def read(self, ended):
@@ -136,10 +136,10 @@ class Session:
         return ready
 
     def detach(self):
-        wished = self.clear()
-        self.enable(ANDN, {n for n in wished if not self.wishes[n]})
-        self.enable(OR, {n for n in wished if self.wishes[n]})  # another tool attached meanwhile
-        return wished
+        requested = self.clear()
+        self.enable(ANDN, {n for n in requested if not self.requests[n]})
+        self.enable(OR, {n for n in requested if self.requests[n]})  # another tool attached meanwhile
+        return requested
 
     def lost(self, number):
         if self.state.cast("Q")[0] != self.generation:
@@ -191,10 +191,10 @@ def main():
     except (FileNotFoundError, ProcessLookupError):
         pass  # the program has closed the files, or ends
     finally:
-        wished = session.detach()
+        requested = session.detach()
     for _ in range(100):  # a record that is not complete will be, in a program that runs
         show(session.read(bool(program.poll(1))))
-    for number in sorted(wished):
+    for number in sorted(requested):
         print(f"{session.event(number)[0]}: {session.read_of[number]} read, {session.lost(number)} lost", file=sys.stderr)
 
 main()

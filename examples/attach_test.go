@@ -39,7 +39,7 @@ import (
 )
 
 // envProgram makes the test binary the program that the script attaches to.
-const envProgram = "UEVENTS_TEST_ATTACH"
+const envProgram = "USER_EVENTS_TEST_ATTACH"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envProgram) != "" {

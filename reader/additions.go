@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -47,19 +46,19 @@ const (
 // declared record and its copy in the event of its level count as two records, where additions select the copy.
 //
 // The kernel evaluates no conditions of additions. Stats and notices have one entry for an event of Options and one for its additions. While
-// these select records of an event for which the kernel evaluates Options.Where, the records that it selects count twice for Options.Share.
+// these select records of an event for which the kernel evaluates Options.Where, the records that it selects count twice for Options.ProgramLimit.
 //
-// An error leaves the additions as they were. It wraps EINVAL if a pattern is wrong or not one of user events, or the Reader has
+// An error leaves the additions as they were. It wraps [fs.ErrInvalid] if a pattern is wrong or not one of user events, or the Reader has
 // Options.NoFollow or does not read with ReadStream; and [os.ErrClosed] after Close. It may be called concurrently.
 func (r *Reader) Add(list []Addition) error {
 	if r.o.NoFollow || r.o.Read != ReadStream {
-		return fmt.Errorf("reader: additions need ReadStream and new events: %w", errno.EINVAL)
+		return fmt.Errorf("reader: additions need ReadStream and new events: %w", fs.ErrInvalid)
 	}
 	var additions []addition
 	for _, a := range list {
 		s, err := newSelection(&Options{Events: a.Events, Excludes: a.Excludes})
 		if err == nil && slices.ContainsFunc(s.events, func(p pattern) bool { return !p.userEvents() }) {
-			err = fmt.Errorf("additions are user events: %w", errno.EINVAL)
+			err = fmt.Errorf("additions are user events: %w", fs.ErrInvalid)
 		}
 		if err != nil {
 			return fmt.Errorf("reader: %w", err)

@@ -4,10 +4,10 @@ package reader_test
 
 import (
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -131,7 +131,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 
 	// Wrong additions change nothing.
 	for _, wrong := range []string{"", "sched:sched_switch", "["} {
-		assert.ErrorIs(t, r.Add([]reader.Addition{{Events: []string{wrong}}}), syscall.EINVAL, wrong)
+		assert.ErrorIs(t, r.Add([]reader.Addition{{Events: []string{wrong}}}), fs.ErrInvalid, wrong)
 	}
 	assert.True(t, a.enabled(slog.LevelDebug))
 
@@ -222,7 +222,7 @@ func TestMemoryAdditionsKinds(t *testing.T) {
 	looks := 0
 	poll(t, r, func() bool { looks++; return looks > 10 })
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
-	assert.Zero(t, r.State().Never)
+	assert.Zero(t, r.State().NeverMatch)
 }
 
 // TestKernelAdditionsShare: records that the kernel drops for Options, and that additions have, are a part of the share, too.
@@ -235,7 +235,7 @@ func TestKernelAdditionsShare(t *testing.T) {
 	require.NoError(t, err)
 	r, err := reader.Open(&reader.Options{
 		Tracefs: fs.Path(),
-		Events:  []string{"addshare_warn"}, Where: where, Share: reader.Share{Records: 100},
+		Events:  []string{"addshare_warn"}, Where: where, ProgramLimit: reader.ProgramLimit{Records: 100},
 		Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
 	})
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestReaderAdditionsFail(t *testing.T) {
 	assert.Equal(t, []string{"myapp_debug", "myapp_info"}, m.attached())
 
 	for _, o := range []Options{{NoFollow: true}, {Read: ReadCounts}, {Read: ReadSnapshot}} {
-		assert.ErrorIs(t, newMachineReader(t, o).Add(list), errno.EINVAL)
+		assert.ErrorIs(t, newMachineReader(t, o).Add(list), fs.ErrInvalid)
 	}
 }
 

@@ -27,13 +27,13 @@ type source struct {
 	gone    bool                  // detached; guarded by Reader.mu
 	limited limitState            // guarded by Reader.mu
 	role    role                  // of the kernel's events
-	counted bool                  // Options.Share counts the records of another source, which has all that this one has
+	counted bool                  // Options.ProgramLimit counts the records of another source, which has all that this one has
 	added   atomic.Pointer[added] // what additions select; nil if none has selected anything
 
 	// Used by Next only:
 	writer  int32          // process that wrote the last record
 	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
-	used    usage          // with Options.Limit or Share
+	used    usage          // with Options.Limit or ProgramLimit
 	pause   func()         // disables an event in shared memory until the next second; nil for those of the kernel
 }
 
@@ -65,7 +65,7 @@ func (r *Reader) start(kernel bool, refused error) error {
 type memoryReader interface {
 	withoutKernel() error
 	events() int // names of those that are attached; the caller holds Reader.mu
-	findProgram(pid int)
+	attachProcess(pid int)
 }
 
 // attachAll attaches to the kernel's events.
@@ -100,7 +100,7 @@ func (r *Reader) begin(refused error) error {
 	m, memory := r.session.(memoryReader)
 	var failed []error
 	for _, n := range r.notices {
-		if n.Err != nil && (!memory || errors.Is(n.Err, errno.EINVAL)) { // programs come and go, a filter stays wrong
+		if n.Err != nil && (!memory || errors.Is(n.Err, errno.EINVAL) || errors.Is(n.Err, fs.ErrInvalid)) { // programs come and go, a filter stays wrong
 			failed = append(failed, n.Err)
 		}
 	}
@@ -252,7 +252,7 @@ func (r *Reader) plan(e *tracefs.Event) (ConditionPlan, error) {
 	}
 	plan := r.planFor(d)
 	if r.o.Read == ReadCounts && len(plan.Reader) > 0 {
-		err = fmt.Errorf("the kernel does not evaluate %s, and counts no records of %s: %w", strings.Join(plan.Reader, " nor "), e, errno.EINVAL)
+		err = fmt.Errorf("the kernel does not evaluate %s, and counts no records of %s: %w", strings.Join(plan.Reader, " nor "), e, fs.ErrInvalid)
 	}
 	return plan, err
 }

@@ -3,6 +3,7 @@ package reader
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -27,7 +27,7 @@ const (
 func cgroupPath(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", fmt.Errorf("there is no cgroup %s: %w", dir, errno.EINVAL)
+		return "", fmt.Errorf("there is no cgroup %s: %w", dir, fs.ErrInvalid)
 	}
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -40,7 +40,7 @@ func cgroupPath(dir string) (string, error) {
 	}
 	path, ok := pathIn(mounts, real)
 	if !ok {
-		return "", fmt.Errorf("%s is no cgroup, which is a directory such as /sys/fs/cgroup/system.slice: %w", dir, errno.EINVAL)
+		return "", fmt.Errorf("%s is no cgroup, which is a directory such as /sys/fs/cgroup/system.slice: %w", dir, fs.ErrInvalid)
 	}
 	return path, nil
 }

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -157,5 +157,5 @@ func TestCgroupPath(t *testing.T) {
 	_, ok := pathIn(mounts, "/sys/fs/cgroups")
 	assert.False(t, ok)
 	_, err := Open(&Options{Events: []string{"*"}, Cgroup: t.TempDir()})
-	assert.ErrorIs(t, err, errno.EINVAL)
+	assert.ErrorIs(t, err, fs.ErrInvalid)
 }

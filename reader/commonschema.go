@@ -2,6 +2,7 @@ package reader
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
@@ -19,8 +20,7 @@ const truncatedField = "_truncated"
 // isOwnSchema reports whether an event whose first field is __csver__ may be an event of this module. The exporter for
 // Rust has the same first field; its spans have another keyword. For its log records see headerParser.fields.
 func isOwnSchema(t eventheader.Type, h *eventheader.Event) bool {
-	own := eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
-	return t == own && (h.Name != "Span" || h.Tracepoint.Keyword == keywordSpans)
+	return t == eventheader.TypeUnsigned32 && (h.Name != "Span" || h.Tracepoint.Keyword == keywordSpans)
 }
 
 // setCommonSchema sets ev from the parts of an event in the Common Schema. It finds fields by name at any position,
@@ -84,4 +84,266 @@ func appendFlat(dst, fields []Field) []Field {
 // isID parses the value into an id, and returns false if it is not one.
 func (v Value) isID(id []byte) bool {
 	return v.typ == TypeString && setID(id, bytesOf(v.str))
+}
+
+// setPartA applies part A, the context of an event, and returns its time. Unknown fields become attributes of the
+// resource, since all known producers describe the program there.
+func (ev *Event) setPartA(fields []Field) (at time.Time) {
+	for _, f := range fields {
+		v := f.Value
+		switch {
+		case f.Name == "time" && v.isTime(&at),
+			f.Name == "ext_dt_traceId" && v.isID(ev.TraceID[:]),
+			f.Name == "ext_dt_spanId" && v.isID(ev.SpanID[:]):
+		case f.Name == "ext_dt_traceFlags" && v.isInteger():
+			ev.TraceFlags = uint8(v.Uint64())
+		case f.Name == "ext_cloud_role" && v.typ == TypeString:
+			ev.ServiceName = v.str
+		case f.Name == "ext_cloud_roleInstance" && v.typ == TypeString:
+			ev.Resource = append(ev.Resource, Field{"service.instance.id", v})
+		case v.typ == TypeMap && (f.Name == "ext_dt" || f.Name == "ext_cloud" || f.Name == "ext_ex"):
+			ev.setExtension(f.Name, v.list)
+		case exceptionNames[f.Name] != "":
+			ev.Fields = append(ev.Fields, Field{exceptionNames[f.Name], v})
+		default:
+			ev.Resource = append(ev.Resource, f)
+		}
+	}
+	return at
+}
+
+var exceptionNames = map[string]string{
+	"ext_ex_type":  "exception.type",
+	"ext_ex_msg":   "exception.message",
+	"ext_ex_stack": "exception.stacktrace",
+}
+
+// setExtension applies a struct of part A. Most producers write its fields without the struct, and prefix their names
+// with the struct's.
+func (ev *Event) setExtension(name string, fields []Field) {
+	for _, f := range fields {
+		v := f.Value
+		switch {
+		case f.Name == "traceId" && v.isID(ev.TraceID[:]), f.Name == "spanId" && v.isID(ev.SpanID[:]):
+		case f.Name == "role" && v.typ == TypeString:
+			ev.ServiceName = v.str
+		case f.Name == "roleInstance":
+			ev.Resource = append(ev.Resource, Field{"service.instance.id", v})
+		default:
+			ev.Resource = append(ev.Resource, Field{name + "_" + f.Name, v})
+		}
+	}
+}
+
+// setPartB applies part B, the general fields of logs or spans, which include some attributes of spans.
+func (ev *Event) setPartB(fields []Field) {
+	for _, f := range fields {
+		v := f.Value
+		var known bool
+		if ev.Kind == KindLog {
+			known = ev.setLogField(f.Name, v)
+		} else {
+			known = ev.setSpanField(f.Name, v)
+		}
+		if !known && f.Name != "_typeName" {
+			if key := wellKnown[f.Name]; key != "" && ev.Kind == KindSpan {
+				f.Name = key
+			}
+			ev.Fields = append(ev.Fields, f)
+		}
+	}
+}
+
+func (ev *Event) setLogField(name string, v Value) bool {
+	switch {
+	case name == "body":
+		ev.Message, ev.Body = v.words(), v
+	case name == "severityNumber" && v.isInteger() && v.Uint64() <= uint64(maxSeverity):
+		ev.Severity = Severity(v.Uint64())
+	case name == "severityText" && v.typ == TypeString:
+		ev.SeverityText = v.str
+	case name == "name" && v.typ == TypeString:
+		ev.EventName = v.str
+	case name == "eventId":
+		ev.Fields = append(ev.Fields, Field{"event_id", v})
+	default:
+		return false
+	}
+	return true
+}
+
+func (ev *Event) setSpanField(name string, v Value) bool {
+	switch {
+	case name == "name" && v.typ == TypeString:
+		ev.Message = v.str
+	case name == "startTime" && v.isTime(&ev.Timestamp), name == "parentId" && v.isID(ev.ParentSpanID[:]):
+	case name == "success" && v.typ == TypeBool:
+		if !v.Bool() {
+			ev.Status = StatusError
+		}
+	case name == "kind" && v.isInteger() && v.Uint64() < uint64(SpanKindConsumer):
+		ev.SpanKind = SpanKind(v.Uint64() + 1)
+	case name == "statusMessage" && v.typ == TypeString:
+		ev.StatusMessage = v.str
+	case name == "traceState" && v.typ == TypeString:
+		ev.TraceState = v.str
+	case name == "links" && ev.setLinks(v):
+	default:
+		return false
+	}
+	return true
+}
+
+// wellKnown maps the names in part B to attributes of spans.
+var wellKnown = map[string]string{
+	"dbSystem":             "db.system.name",
+	"dbName":               "db.namespace",
+	"dbStatement":          "db.query.text",
+	"httpMethod":           "http.request.method",
+	"httpUrl":              "url.full",
+	"httpStatusCode":       "http.response.status_code",
+	"messagingSystem":      "messaging.system",
+	"messagingDestination": "messaging.destination.name",
+	"messagingUrl":         "messaging.url",
+	"rpcSystem":            "rpc.system.name",
+	"rpcGrpcStatusCode":    "rpc.response.status_code",
+}
+
+// isTime parses a value in RFC 3339 into t, and returns false if it is not one.
+func (v Value) isTime(t *time.Time) bool {
+	if v.typ != TypeString {
+		return false
+	}
+	parsed, err := time.Parse(time.RFC3339, v.str)
+	if err != nil {
+		return false
+	}
+	*t = parsed.UTC()
+	return true
+}
+
+// words returns the value as a message: a text unchanged, nothing for null, and JSON for other types.
+func (v Value) words() string {
+	switch v.typ {
+	case TypeString:
+		return v.str
+	case TypeNull:
+		return ""
+	default:
+		return string(v.AppendJSON(nil))
+	}
+}
+
+// setLinks sets the links of a span from a JSON list of toTraceId and toSpanId. It returns false for any other value.
+func (ev *Event) setLinks(v Value) bool {
+	if v.typ == TypeString {
+		v, _ = ev.scratch.json(v.str)
+	}
+	if v.typ != TypeList {
+		return false
+	}
+	for _, f := range v.list {
+		var link NestedLink
+		for _, f := range f.Value.list {
+			link.set(f)
+		}
+		ev.NestedLinks = append(ev.NestedLinks, link)
+	}
+	return true
+}
+
+// set applies a field of a link.
+func (l *NestedLink) set(f Field) {
+	v := f.Value
+	switch f.Name {
+	case "toTraceId":
+		v.isID(l.TraceID[:])
+	case "toSpanId":
+		v.isID(l.SpanID[:])
+	case "traceFlags":
+		l.TraceFlags = uint8(v.Uint64())
+	case "traceState":
+		l.TraceState = v.Text()
+	case "droppedAttributesCount":
+		l.DroppedAttributes = count(v.Uint64())
+	case "attributes":
+		l.Attributes = v.list
+	}
+}
+
+// set applies a field of an event.
+func (e *NestedEvent) set(f Field) {
+	v := f.Value
+	switch f.Name {
+	case "name":
+		e.Name = v.Text()
+	case "time":
+		v.isTime(&e.Time)
+	case "droppedAttributesCount":
+		e.DroppedAttributes = count(v.Uint64())
+	case "attributes":
+		e.Attributes = v.list
+	}
+}
+
+// takeNested moves the structs that are events and links of a span out of its fields.
+func (ev *Event) takeNested() {
+	listed := ev.NestedLinks
+	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
+		switch {
+		case f.Value.typ != TypeMap:
+			return false
+		case f.Name == "user_events.event":
+			var e NestedEvent
+			for _, f := range f.Value.list {
+				e.set(f)
+			}
+			ev.NestedEvents = append(ev.NestedEvents, e)
+			return true
+		case f.Name == "user_events.link":
+			var l NestedLink
+			for _, f := range f.Value.list {
+				l.set(f)
+			}
+			listed = ev.addLink(l, listed)
+			return true
+		}
+		return false
+	})
+	ev.EventCount = max(ev.EventCount, uint32(len(ev.NestedEvents)))
+	ev.LinkCount = max(ev.LinkCount, uint32(len(ev.NestedLinks)))
+}
+
+// addLink adds a link. If part B lists links with the same ids, it replaces the first of them: part C has the same
+// order, but may lack some. It returns the listed links behind that one.
+func (ev *Event) addLink(l NestedLink, listed []NestedLink) []NestedLink {
+	for i := range listed {
+		if listed[i].TraceID == l.TraceID && listed[i].SpanID == l.SpanID {
+			listed[i] = l
+			return listed[i+1:]
+		}
+	}
+	ev.NestedLinks = append(ev.NestedLinks, l)
+	return listed
+}
+
+// endSpan sets the duration of a span from its end.
+func (ev *Event) endSpan(end time.Time) {
+	if !end.IsZero() && !ev.Timestamp.IsZero() {
+		ev.Duration = end.Sub(ev.Timestamp)
+	}
+}
+
+// spread replaces the JSON text in which an exporter for .NET writes attributes without a configured column by its
+// members.
+func (ev *Event) spread() {
+	const properties = "env_properties"
+	for i, f := range ev.Fields {
+		if f.Name == properties && f.Value.typ == TypeString {
+			if fields, ok := ev.scratch.object(f.Value.str, ev.Fields); ok {
+				ev.Fields = slices.Delete(fields, i, i+1)
+			}
+			return
+		}
+	}
 }

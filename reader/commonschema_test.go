@@ -31,7 +31,7 @@ type schema struct {
 }
 
 func (s *schema) begin(name string, level eventheader.Level, version eventheader.Type, n uint64) {
-	s.Begin(nil, &eventheader.Header{Name: name, Level: min(level, eventheader.LevelVerbose)}, eventheader.MaxLimit)
+	s.Begin(nil, &eventheader.Header{Name: name, Level: min(level, eventheader.LevelVerbose)}, 1<<16)
 	s.level = level
 	s.Value("__csver__", version, n)
 }
@@ -63,12 +63,20 @@ func (s *schema) end(t testing.TB) []byte {
 	return bytes.ReplaceAll(b, []byte("~"), []byte{'\\'})
 }
 
-var (
-	value16Hex      = eventheader.TypeOf(eventheader.Value16, eventheader.FormatHex)
-	value16Unsigned = eventheader.TypeOf(eventheader.Value16, eventheader.FormatUnsigned)
-	value32Signed   = eventheader.TypeInt32
-	value32Unsigned = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
-	value8          = eventheader.TypeUint8
+// Types of numbers in events of other producers.
+const (
+	value8          eventheader.Type = 2
+	value16Unsigned eventheader.Type = eventheader.Type(eventheader.FormatUnsigned)<<8 | 3
+	value16Hex      eventheader.Type = eventheader.Type(eventheader.FormatHex)<<8 | 3
+	value16Port     eventheader.Type = eventheader.Type(eventheader.FormatPort)<<8 | 3
+	value32Unsigned                  = eventheader.TypeUnsigned32
+	value32Signed   eventheader.Type = eventheader.Type(eventheader.FormatSigned)<<8 | 4
+	value32Errno    eventheader.Type = eventheader.Type(eventheader.FormatErrno)<<8 | 4
+	value32PID      eventheader.Type = eventheader.Type(eventheader.FormatPID)<<8 | 4
+	value32Bool     eventheader.Type = eventheader.Type(eventheader.FormatBool)<<8 | 4
+	value32Float    eventheader.Type = eventheader.Type(eventheader.FormatFloat)<<8 | 4
+	value64Hex      eventheader.Type = eventheader.Type(eventheader.FormatHex)<<8 | 5
+	value64Time     eventheader.Type = eventheader.Type(eventheader.FormatTime)<<8 | 5
 )
 
 const (
@@ -175,7 +183,7 @@ var schemaLogs = []struct {
 			s.text("_typeName", "Log")
 			s.text("severityText", "Warning")
 			s.Value("severityNumber", value8, 13)
-			s.Value("eventId", eventheader.TypeInt32, 3)
+			s.Value("eventId", value32Signed, 3)
 			s.text("name", "My.Category")
 			s.text("body", "C:§new {x}")
 			s.EndStruct()

@@ -49,7 +49,7 @@ type Condition struct {
 	leaves []*leaf
 }
 
-// ConditionError says where a condition is wrong. It wraps EINVAL.
+// ConditionError says where a condition is wrong. It wraps [fs.ErrInvalid].
 type ConditionError = condition.Error
 
 // ParseCondition parses a condition. The error is a [*ConditionError].
@@ -71,9 +71,9 @@ func (c *Condition) String() string { return c.text }
 // Match reports whether the condition selects an event, which was decoded with DecodeFull.
 func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
 
-// Missing returns the names of the condition that records were asked for, and that none of these had, nor a tracepoint that Plan was asked
+// UnknownNames returns the names of the condition that records were asked for, and that none of these had, nor a tracepoint that Plan was asked
 // about: they may be misspelt. A record that an earlier part of the condition decides is not asked.
-func (c *Condition) Missing() (names []string) {
+func (c *Condition) UnknownNames() (names []string) {
 	for _, l := range c.leaves {
 		if l.asked.Load() && !l.found.Load() && !slices.Contains(names, l.name) {
 			names = append(names, l.name)

@@ -1,14 +1,13 @@
 package reader
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // conditionSamples are a log record, a span, a data point and a record of the kernel.
@@ -123,7 +122,7 @@ func TestConditionErrors(t *testing.T) {
 	} {
 		_, err := ParseCondition(text)
 		if assert.Error(t, err, text) {
-			assert.ErrorIs(t, err, errno.EINVAL)
+			assert.ErrorIs(t, err, fs.ErrInvalid)
 			assert.ErrorContains(t, err, want+" of", text)
 		}
 	}
@@ -136,11 +135,11 @@ func TestConditionErrors(t *testing.T) {
 // TestConditionMissing: names that records were asked for, and that none had, may be misspelt.
 func TestConditionMissing(t *testing.T) {
 	c := where("statsu >= 500 or status == 1 or kind == metric and unasked == 1 or duration > 1h")
-	assert.Empty(t, c.Missing())
+	assert.Empty(t, c.UnknownNames())
 	assert.False(t, c.Match(conditionSamples["log"]))
-	assert.Equal(t, []string{"statsu", "duration"}, c.Missing())
+	assert.Equal(t, []string{"statsu", "duration"}, c.UnknownNames())
 	assert.False(t, c.Match(conditionSamples["span"]))
-	assert.Equal(t, []string{"statsu"}, c.Missing())
+	assert.Equal(t, []string{"statsu"}, c.UnknownNames())
 }
 
 // TestConditionAllocations: records are compared without allocating.

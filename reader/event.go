@@ -1,6 +1,10 @@
 package reader
 
 import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
@@ -147,4 +151,170 @@ func (ev *Event) reset(d *Decoder) {
 	ev.Fields, ev.Resource, ev.NestedEvents, ev.NestedLinks = fields, resource, events, links
 	ev.System, ev.Name, ev.leveled, ev.scratch = d.system, d.name, d.leveled, s
 	ev.Decoder = d
+}
+
+// Kind is the kind of an [Event]. The fields of the record determine it, never the name of the tracepoint: see
+// docs/wire-formats.md.
+type Kind uint8
+
+// The kinds of events.
+const (
+	KindOther     Kind = iota // none of the others, such as the kernel's own tracepoints
+	KindLog                   // a log record
+	KindSpan                  // an ended span
+	KindSpanStart             // a started span
+	KindSpanEvent             // an event of a span, in a record of its own
+	KindSpanLink              // a link of a span, in a record of its own
+	KindMetric                // a data point, an exemplar, or an OTLP request with several points
+)
+
+var kindNames = [...]string{"other", "log", "span", "span start", "span event", "span link", "metric"}
+
+// String returns the name of the kind, such as "span start".
+func (k Kind) String() string { return name(kindNames[:], k) }
+
+// SpanKind is OpenTelemetry's kind of a span, with the numbers of its protocol.
+type SpanKind uint8
+
+// The kinds of spans.
+const (
+	SpanKindUnspecified SpanKind = iota
+	SpanKindInternal
+	SpanKindServer
+	SpanKindClient
+	SpanKindProducer
+	SpanKindConsumer
+)
+
+var spanKindNames = [...]string{"unspecified", "internal", "server", "client", "producer", "consumer"}
+
+// String returns the name of the kind, such as "server".
+func (k SpanKind) String() string { return name(spanKindNames[:], k) }
+
+// Status is the status of a span, with the numbers of OpenTelemetry's protocol.
+type Status uint8
+
+// The statuses of spans.
+const (
+	StatusUnset Status = iota
+	StatusOK
+	StatusError
+)
+
+var statusNames = [...]string{"unset", "ok", "error"}
+
+// String returns the name of the status, such as "error".
+func (s Status) String() string { return name(statusNames[:], s) }
+
+// name returns the name of a number that a program wrote. The first name is the one for unknown numbers.
+func name[T ~uint8](names []string, i T) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return names[0]
+}
+
+// The layouts of spans and of their parts.
+var (
+	spanStart = &layout{
+		kind:    KindSpanStart,
+		numbers: []string{"start_time_unix_nano", "kind"},
+		texts:   []string{"trace_id", "span_id", "parent_span_id", "name"},
+		fields:  with(spanFields(map[string]setter{}), origin...),
+		finish:  finishOtel,
+	}
+	spanEnd = &layout{
+		kind:    KindSpan,
+		numbers: []string{"start_time_unix_nano", "duration_ns"},
+		texts:   []string{"trace_id", "span_id", "parent_span_id", "name"},
+		fields: with(spanFields(map[string]setter{
+			"duration_ns":    number64(func(ev *Event, n uint64) { ev.Duration = time.Duration(min(n, math.MaxInt64)) }),
+			"status_code":    upTo(uint64(StatusError), func(ev *Event, n uint64) { ev.Status = Status(n) }),
+			"status_message": words(func(ev *Event, s string) { ev.StatusMessage = s }),
+			"events":         number64(func(ev *Event, n uint64) { ev.EventCount = count(n) }),
+			"links":          number64(func(ev *Event, n uint64) { ev.LinkCount = count(n) }),
+		}), append(origin, "dropped_attributes_count")...),
+		finish: finishOtel,
+	}
+	spanEvent = &layout{
+		kind:    KindSpanEvent,
+		numbers: []string{"time_unix_nano", "dropped_attributes_count"},
+		texts:   []string{"trace_id", "span_id", "name", "attributes"},
+		fields:  with(map[string]setter{}, append(origin, "time_unix_nano", "trace_id", "span_id", "dropped_attributes_count", "name")...),
+		finish:  finishOtel,
+	}
+	spanLink = &layout{
+		kind:  KindSpanLink,
+		texts: []string{"trace_id", "span_id", "linked_trace_id", "linked_span_id"},
+		fields: with(map[string]setter{
+			"linked_trace_id": id(func(ev *Event) []byte { return ev.LinkedTraceID[:] }),
+			"linked_span_id":  id(func(ev *Event) []byte { return ev.LinkedSpanID[:] }),
+		}, append(origin, "trace_id", "span_id", "trace_flags", "dropped_attributes_count")...),
+		finish: finishOtel,
+	}
+)
+
+// spanFields adds the fields that a span has from its start on.
+func spanFields(own map[string]setter) map[string]setter {
+	own["start_time_unix_nano"] = commonFields["time_unix_nano"]
+	own["parent_span_id"] = id(func(ev *Event) []byte { return ev.ParentSpanID[:] })
+	own["parent_is_remote"] = number64(func(ev *Event, n uint64) { ev.ParentRemote = n != 0 })
+	own["kind"] = upTo(uint64(SpanKindConsumer), func(ev *Event, n uint64) { ev.SpanKind = SpanKind(n) })
+	return with(own, "trace_id", "span_id", "trace_flags", "name")
+}
+
+// Clone returns a copy of the event that shares no memory with it but Process and Decoder, which never change. It stays valid
+// where [DecodeOptions].Reuse limits how long ev does.
+func (ev *Event) Clone() *Event {
+	c := *ev
+	c.scratch = nil
+	c.Callchain, c.Raw = slices.Clone(ev.Callchain), bytes.Clone(ev.Raw)
+	for _, s := range []*string{
+		&c.System, &c.Name, &c.SeverityText, &c.Message, &c.EventName, &c.TraceState, &c.StatusMessage,
+		&c.ServiceName, &c.ScopeName, &c.ScopeVersion, &c.ScopeSchemaURL, &c.FieldsJSON,
+	} {
+		*s = strings.Clone(*s)
+	}
+	c.Body = ev.Body.clone()
+	c.Fields, c.Resource, c.ScopeAttributes = cloneFields(ev.Fields), cloneFields(ev.Resource), cloneFields(ev.ScopeAttributes)
+	c.NestedEvents, c.NestedLinks = slices.Clone(ev.NestedEvents), slices.Clone(ev.NestedLinks)
+	for i := range c.NestedEvents {
+		e := &c.NestedEvents[i]
+		e.Name, e.Attributes = strings.Clone(e.Name), cloneFields(e.Attributes)
+	}
+	for i := range c.NestedLinks {
+		l := &c.NestedLinks[i]
+		l.TraceState, l.Attributes = strings.Clone(l.TraceState), cloneFields(l.Attributes)
+	}
+	if ev.Point != nil {
+		c.Point = ev.Point.clone()
+	}
+	if ev.Header != nil {
+		c.Header = ev.Header.Clone()
+	}
+	return &c
+}
+
+func (p *Point) clone() *Point {
+	c := *p
+	c.Unit, c.Request = strings.Clone(p.Unit), bytes.Clone(p.Request)
+	c.Value, c.Sum, c.Min, c.Max = p.Value.clone(), p.Sum.clone(), p.Min.clone(), p.Max.clone()
+	c.Bounds, c.BucketCounts, c.Quantiles = slices.Clone(p.Bounds), slices.Clone(p.BucketCounts), slices.Clone(p.Quantiles)
+	c.Positive.Counts, c.Negative.Counts = slices.Clone(p.Positive.Counts), slices.Clone(p.Negative.Counts)
+	c.FilteredAttributes = cloneFields(p.FilteredAttributes)
+	return &c
+}
+
+func (v Value) clone() Value {
+	v.str, v.list = strings.Clone(v.str), cloneFields(v.list)
+	return v
+}
+
+func cloneFields(fields []Field) []Field {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		f := &fields[i]
+		f.Name, f.Value = strings.Clone(f.Name), f.Value.clone()
+	}
+	return fields
 }

@@ -180,17 +180,17 @@ func TestForeignHeaders(t *testing.T) {
 func TestFormatsOfHeaderValues(t *testing.T) {
 	var e eventheader.Encoder
 	e.Begin(nil, &eventheader.Header{Name: "formats", Level: eventheader.LevelWarning}, 0)
-	e.Value("hex", eventheader.TypeHex64, 1<<63)
-	e.Value("errno", eventheader.TypeErrno, 2)
-	e.Value("pid", eventheader.TypePID, 0xFFFFFFFF)
-	e.Value("time", eventheader.TypeTime, 1700000000)
-	e.Value("true", eventheader.TypeBool, 1)
-	e.Value("two", eventheader.TypeOf(eventheader.Value32, eventheader.FormatBool), 0xFFFFFFFF)
-	e.Value("port", eventheader.TypePort, 443)
+	e.Value("hex", value64Hex, 1<<63)
+	e.Value("errno", value32Errno, 2)
+	e.Value("pid", value32PID, 0xFFFFFFFF)
+	e.Value("time", value64Time, 1700000000)
+	e.Bool("true", true)
+	e.Value("two", value32Bool, 0xFFFFFFFF)
+	e.Value("port", value16Port, 443)
 	e.Float64("float", 0.5)
-	e.Value("float32", eventheader.TypeFloat32, 0x3f000000)
-	e.Data("ip", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
-	e.Data("uuid", eventheader.TypeUUID, unhex(t, "000102030405060708090a0b0c0d0e0f"))
+	e.Value("float32", value32Float, 0x3f000000)
+	e.Bytes("ip", []byte{192, 0, 2, 1})
+	e.Bytes("uuid", unhex(t, "000102030405060708090a0b0c0d0e0f"))
 	e.Bytes("bytes", []byte{0, 255})
 	e.Bytes("wide", wideText(2, "größe 😀"))
 	e.Bytes("wider", wideText(4, "größe 😀"))
@@ -199,6 +199,7 @@ func TestFormatsOfHeaderValues(t *testing.T) {
 	require.NoError(t, err)
 	widen(payload, "wide", 2, wideText(2, "größe 😀"))
 	widen(payload, "wider", 4, wideText(4, "größe 😀"))
+	payload = format(format(payload, "formats", "ip", eventheader.FormatIP), "formats", "uuid", eventheader.FormatUUID)
 	ev := decodeHeader(t, "app_L3K0", payload)
 	recordtest.AssertFields(t, []reader.Field{
 		{Name: "hex", Value: reader.Uint64Value(1 << 63)},
@@ -233,7 +234,7 @@ func TestMalformedHeader(t *testing.T) {
 		require.Empty(t, ev.EventName)
 	}
 	require.NoError(t, d.Decode(raw, &ev, reuse))
-	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev, reuse), eventheader.ErrMalformed)
+	require.ErrorIs(t, headerDecoder(t, "app_L5Kff").Decode(raw, &ev, reuse), reader.ErrMalformed)
 }
 
 // TestHeaderWithAnotherName: an event without a level in its name has the eight numbers of its declaration.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// limitState says what Options.Limit and Share do to an event of the kernel.
+// limitState is the state of an event of the kernel under Options.Limit and Options.ProgramLimit.
 type limitState uint8
 
 const (
@@ -23,32 +24,32 @@ const (
 	resuming // being attached again
 )
 
-// checkLimit checks Options.Limit and Share.
+// checkLimit checks Options.Limit and ProgramLimit.
 func (o *Options) checkLimit() error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"Limit", o.Limit}, {"Share.Records", o.Share.Records}, {"Share.Bytes", o.Share.Bytes}} {
+	}{{"Limit", o.Limit}, {"ProgramLimit.Records", o.ProgramLimit.Records}, {"ProgramLimit.Bytes", o.ProgramLimit.Bytes}} {
 		switch {
 		case n.value < 0 || int64(n.value) > math.MaxUint32:
-			return fmt.Errorf("the option %s is %d, and must be from 0 to %d: %w", n.name, n.value, uint32(math.MaxUint32), errno.EINVAL)
+			return fmt.Errorf("the option %s is %d, and must be from 0 to %d: %w", n.name, n.value, uint32(math.MaxUint32), fs.ErrInvalid)
 		case n.value > 0 && o.Read != ReadStream:
-			return fmt.Errorf("the option %s needs ReadStream: %w", n.name, errno.EINVAL)
+			return fmt.Errorf("the option %s needs ReadStream: %w", n.name, fs.ErrInvalid)
 		}
 	}
 	return nil
 }
 
 // limited reports whether events are disabled for a while.
-func (o *Options) limited() bool { return o.Limit > 0 || o.Share != (Share{}) }
+func (o *Options) limited() bool { return o.Limit > 0 || o.ProgramLimit != (ProgramLimit{}) }
 
 // programLimit returns how many records of an event a program in shared memory writes in a second, 0 for all. It may write as many before
 // the Reader has looked.
 func (o *Options) programLimit() int {
-	if o.Limit == 0 || o.Share.Records == 0 {
-		return max(o.Limit, o.Share.Records)
+	if o.Limit == 0 || o.ProgramLimit.Records == 0 {
+		return max(o.Limit, o.ProgramLimit.Records)
 	}
-	return min(o.Limit, o.Share.Records)
+	return min(o.Limit, o.ProgramLimit.Records)
 }
 
 // usage is what was written in a second.
@@ -67,9 +68,9 @@ func (u *usage) add(rec *perf.Record) (first bool) {
 	return first
 }
 
-// exceeds reports whether this is more than a part of a share.
-func (u *usage) exceeds(share Share, part int) bool {
-	return share.Records > 0 && u.records*part > share.Records || share.Bytes > 0 && u.bytes*part > share.Bytes
+// exceeds reports whether this is more than an equal part of the limit.
+func (u *usage) exceeds(limit ProgramLimit, parts int) bool {
+	return limit.Records > 0 && u.records*parts > limit.Records || limit.Bytes > 0 && u.bytes*parts > limit.Bytes
 }
 
 // limit counts a record, and disables its event for the rest of the second if there are too many. Those that were
@@ -89,7 +90,7 @@ func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
 	}
 	// Programs in shared memory keep to Options.Limit themselves.
 	over := r.o.Limit > 0 && s.pause == nil && s.used.records > r.o.Limit
-	over = over || writer.used.exceeds(r.o.Share, 1) && s.used.exceeds(r.o.Share, max(writer.events, 1))
+	over = over || writer.used.exceeds(r.o.ProgramLimit, 1) && s.used.exceeds(r.o.ProgramLimit, max(writer.events, 1))
 	if !over {
 		return
 	}
@@ -188,4 +189,100 @@ func (r *Reader) gonePaused(name string, forOptions bool) {
 			r.background.Go(func() { _ = r.session.detach(src) }) // it has no descriptors
 		}
 	}
+}
+
+// ErrTooManyEvents reports events beyond Options.MaxEvents. Errors of [Open] and of notices wrap it.
+var ErrTooManyEvents = errors.New("too many events")
+
+// tooMany is the notice of an event beyond the limit. The text also holds for several names.
+func tooMany(limit int, of, event string) Notice {
+	return Notice{
+		Kind: NoticeFailed, Event: event, Err: fmt.Errorf("%w: %d %sare attached already, without %s", ErrTooManyEvents, limit, of, event),
+	}
+}
+
+// spareDescriptors is the part of the descriptors that Options.Partial leaves to others.
+const spareDescriptors = 8
+
+// checkLimits returns an error if so many events cannot be attached, or with Options.Partial if none can. It is called before the first one is.
+func (r *Reader) checkLimits(events int) error {
+	r.most = r.o.MaxEvents
+	if r.most > 0 && events > r.most && !r.o.Partial {
+		return fmt.Errorf("%d events match, and at most %d are allowed: %w", events, r.most, ErrTooManyEvents)
+	}
+	st, err := r.session.Stats()
+	if err != nil {
+		return err
+	}
+	rings := 0
+	if r.o.Read != ReadCounts && st.Rings == 0 {
+		rings = st.CPUs
+	}
+	need := events*st.CPUs + rings
+	if fits := (st.Descriptors - st.Descriptors/spareDescriptors - rings) / st.CPUs; r.o.Partial && fits > 0 {
+		if r.most == 0 || fits < r.most {
+			r.most, r.fewDescriptors = fits, true
+		}
+		need = min(events, r.most)*st.CPUs + rings
+	}
+	r.errorRings = need+st.CPUs <= st.Descriptors && r.o.Read == ReadStream
+	if need > st.Descriptors {
+		return fmt.Errorf("%d events on %d CPUs need %d descriptors, and %d are left; select fewer events or raise RLIMIT_NOFILE (ulimit -n): %w",
+			events, st.CPUs, need, st.Descriptors, errno.EMFILE)
+	}
+	return nil
+}
+
+// leftOut says since when there is no room for an event, and when it was last there to ask for it.
+type leftOut struct{ since, asked time.Time }
+
+// forgetLeftOut is after how long without the event its name may be forgotten.
+const forgetLeftOut = time.Minute
+
+// hasRoom reports whether another event of the kernel may be attached. The caller holds mu.
+func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached)+len(r.attachedAdded) < r.most }
+
+// leaveOut notes that there is no room for an event, and returns what match returns then. With Options.Partial it is looked at again. The
+// caller holds mu.
+func (r *Reader) leaveOut(event string) *perf.AttachOptions {
+	n := tooMany(r.most, "", event)
+	if r.fewDescriptors {
+		n.Err = fmt.Errorf("%w; raise RLIMIT_NOFILE (ulimit -n): %w", n.Err, errno.EMFILE)
+	}
+	r.notifyLocked(n)
+	now := time.Now()
+	if len(r.leftOut) >= maxKinds { // programs make up names
+		maps.DeleteFunc(r.leftOut, func(_ string, l leftOut) bool { return now.Sub(l.asked) > forgetLeftOut })
+	}
+	if !r.o.Partial || len(r.leftOut) >= maxKinds {
+		return nil
+	}
+	if r.leftOut == nil {
+		r.leftOut = map[string]leftOut{}
+	}
+	r.leftOut[event] = leftOut{now, now}
+	return &perf.AttachOptions{Later: true}
+}
+
+// isLeftOut reports whether there was no room for an event, and still is none.
+func (r *Reader) isLeftOut(event string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.leftOut[event]
+	if !ok || r.hasRoom() {
+		return false
+	}
+	l.asked = time.Now()
+	r.leftOut[event] = l
+	return true
+}
+
+// leftOutFor returns for how long there was no room for an event. The caller holds mu.
+func (r *Reader) leftOutFor(event string) time.Duration {
+	l, ok := r.leftOut[event]
+	if !ok {
+		return 0
+	}
+	delete(r.leftOut, event)
+	return time.Since(l.since)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
 	"slices"
@@ -150,12 +151,12 @@ func TestReaderLimitOption(t *testing.T) {
 		{Limit: math.MaxInt},
 		{Limit: 1, Read: ReadCounts},
 		{Limit: 1, Read: ReadSnapshot},
-		{Share: Share{Records: -1}},
-		{Share: Share{Bytes: -1}},
-		{Share: Share{Bytes: 1}, Read: ReadCounts},
+		{ProgramLimit: ProgramLimit{Records: -1}},
+		{ProgramLimit: ProgramLimit{Bytes: -1}},
+		{ProgramLimit: ProgramLimit{Bytes: 1}, Read: ReadCounts},
 	} {
 		_, err := newMachine(t).open(o)
-		assert.True(t, errors.Is(err, errno.EINVAL), "%+v: %v", o, err)
+		assert.True(t, errors.Is(err, fs.ErrInvalid), "%+v: %v", o, err)
 	}
 }
 
@@ -174,11 +175,11 @@ func TestUntilSecond(t *testing.T) {
 // TestReaderShare: of a program above its share, the events are disabled that have more than an equal part of it, and not those of errors
 // nor of another program. From then on they have rings of their own.
 func TestReaderShare(t *testing.T) {
-	for name, share := range map[string]Share{"records": {Records: 30}, "bytes": {Bytes: 5000}} {
+	for name, share := range map[string]ProgramLimit{"records": {Records: 30}, "bytes": {Bytes: 5000}} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			flood, modest := m.logger(m.program(), "flood"), m.logger(m.program(), "modest")
-			r := m.mustOpen(Options{Share: share, Excludes: []string{"*_request"}})
+			r := m.mustOpen(Options{ProgramLimit: share, Excludes: []string{"*_request"}})
 			for _, s := range m.sources {
 				assert.Equal(t, limitedRing, s.o.PausedRing)
 			}
@@ -215,18 +216,18 @@ func TestReaderShare(t *testing.T) {
 // TestProgramLimit: a program in shared memory keeps to the smaller limit.
 func TestProgramLimit(t *testing.T) {
 	for _, c := range []struct{ limit, share, want int }{{0, 0, 0}, {5, 0, 5}, {0, 7, 7}, {5, 7, 5}, {7, 5, 5}} {
-		o := Options{Limit: c.limit, Share: Share{Records: c.share}}
+		o := Options{Limit: c.limit, ProgramLimit: ProgramLimit{Records: c.share}}
 		assert.Equal(t, c.want, o.programLimit(), c)
 		assert.Equal(t, c.want > 0, o.limited(), c)
 	}
-	assert.True(t, (&Options{Share: Share{Bytes: 1}}).limited())
+	assert.True(t, (&Options{ProgramLimit: ProgramLimit{Bytes: 1}}).limited())
 }
 
-// TestShareParts: a program above its share has those events disabled that have more than an equal part of it, of this second alone.
-func TestShareParts(t *testing.T) {
-	for name, share := range map[string]Share{"records": {Records: 30}, "bytes": {Bytes: 120}} {
+// TestProgramLimitParts: above ProgramLimit, only events with more than an equal part of the limit are disabled.
+func TestProgramLimitParts(t *testing.T) {
+	for name, share := range map[string]ProgramLimit{"records": {Records: 30}, "bytes": {Bytes: 120}} {
 		t.Run(name, func(t *testing.T) {
-			r := &Reader{o: Options{Share: share}}
+			r := &Reader{o: Options{ProgramLimit: share}}
 			var paused []string
 			event := func(name string) *source { return &source{pause: func() { paused = append(paused, name) }} }
 			flood, fair, writer := event("flood"), event("fair"), new(task)

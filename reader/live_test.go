@@ -539,15 +539,15 @@ func TestOpenArguments(t *testing.T) {
 		{Events: all, Cgroup: filepath.Join(t.TempDir(), "missing")},
 	} {
 		_, err := Open(&o)
-		assert.ErrorIs(t, err, errno.EINVAL, "%+v", o)
+		assert.ErrorIs(t, err, fs.ErrInvalid, "%+v", o)
 	}
 	for _, o := range []*Options{nil, {}, {Events: []string{}}} {
 		_, err := Open(o)
-		assert.ErrorIs(t, err, errno.EINVAL)
+		assert.ErrorIs(t, err, fs.ErrInvalid)
 		assert.ErrorContains(t, err, `the option Events is empty, and "*" selects all user events`)
 	}
 	_, err := newReader(&Options{Tracefs: dir.Path(), Events: all, Processes: []int{5}}, t.TempDir())
-	assert.ErrorIs(t, err, errno.ESRCH)
+	assert.ErrorIs(t, err, fs.ErrInvalid)
 	proc := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(proc, "5"), 0o700))
 	_, err = newReader(&Options{Tracefs: dir.Path(), Events: all, Processes: []int{5}}, proc)

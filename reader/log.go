@@ -1,9 +1,14 @@
 package reader
 
 import (
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // The layouts of log records. Declared records have no message, and fields of their own.
@@ -134,4 +139,183 @@ func slogName(level int64) string {
 		return "DEBUG" + strconv.FormatInt(level-int64(slog.LevelDebug), 10)
 	}
 	return "ERROR+" + strconv.FormatInt(level-int64(slog.LevelError), 10)
+}
+
+// Severity is OpenTelemetry's severity number of a log record: 1 to 24, or 0 if unknown.
+type Severity int8
+
+// The first severity of each range of four.
+const (
+	SeverityTrace Severity = 1
+	SeverityDebug Severity = 5
+	SeverityInfo  Severity = 9
+	SeverityWarn  Severity = 13
+	SeverityError Severity = 17
+	SeverityFatal Severity = 21
+
+	maxSeverity = SeverityFatal + 3
+)
+
+var severityNames = func() (names [maxSeverity + 1]string) {
+	names[0] = "UNDEFINED"
+	for i, name := range []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"} {
+		first := 1 + 4*i
+		names[first] = name
+		for n := 2; n <= 4; n++ {
+			names[first+n-1] = name + strconv.Itoa(n)
+		}
+	}
+	return names
+}()
+
+// String returns OpenTelemetry's short name of the severity, such as TRACE or DEBUG2, and UNDEFINED for other numbers.
+func (s Severity) String() string {
+	if s < 0 || s > maxSeverity {
+		s = 0
+	}
+	return severityNames[s]
+}
+
+// severityAliases are names of severities that other systems use.
+var severityAliases = map[string]Severity{
+	"verbose": SeverityDebug, "information": SeverityInfo, "informational": SeverityInfo, "notice": SeverityInfo, "warning": SeverityWarn, "err": SeverityError,
+	"critical": SeverityFatal, "crit": SeverityFatal, "panic": SeverityFatal,
+}
+
+// ParseSeverity parses the name of a severity, in any case: trace, debug, info, warn, error or fatal, with an optional 2, 3 or 4 behind
+// it, or a usual name of the same, such as warning, err or critical. The error wraps [fs.ErrInvalid].
+func ParseSeverity(s string) (Severity, error) {
+	for level := SeverityTrace; level <= maxSeverity; level++ {
+		if strings.EqualFold(s, severityNames[level]) {
+			return level, nil
+		}
+	}
+	if level, ok := severityAliases[strings.ToLower(s)]; ok {
+		return level, nil
+	}
+	return 0, fmt.Errorf("level %q is none of trace, debug, info, warn, error and fatal: %w", s, fs.ErrInvalid)
+}
+
+// slogOffset is the difference between OpenTelemetry's severity and the level of package slog.
+const slogOffset = 9
+
+// severityOfSlog returns the severity of a level of package slog.
+func severityOfSlog(level int64) Severity {
+	level = min(max(level, int64(SeverityTrace)-slogOffset), int64(maxSeverity)-slogOffset)
+	return Severity(level + slogOffset)
+}
+
+// headerSeverities maps EventHeader's levels to severities. Some producers have a level above verbose for traces.
+var headerSeverities = [...]Severity{
+	eventheader.LevelCritical:    SeverityFatal,
+	eventheader.LevelError:       SeverityError,
+	eventheader.LevelWarning:     SeverityWarn,
+	eventheader.LevelInfo:        SeverityInfo,
+	eventheader.LevelVerbose:     SeverityDebug,
+	eventheader.LevelVerbose + 1: SeverityTrace,
+}
+
+// severityOfHeader returns the severity of an EventHeader level.
+func severityOfHeader(level eventheader.Level) Severity {
+	if int(level) >= len(headerSeverities) {
+		return SeverityTrace
+	}
+	return headerSeverities[level]
+}
+
+func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
+
+// lift moves attributes with reserved names from Event.Fields to the event's struct fields. OpenTelemetry's adapters
+// write these attributes for lack of a field.
+func lift(ev *Event) {
+	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
+		return (strings.HasPrefix(f.Name, otelPrefix) || strings.HasPrefix(f.Name, ownPrefix)) && ev.reserved(f)
+	})
+}
+
+// Prefixes of reserved names: OpenTelemetry's, of its conventions and its specification for formats other than OTLP, and that of
+// names for which these have none.
+const (
+	otelPrefix = "otel."
+	ownPrefix  = "user_events."
+)
+
+// mayBeReserved reports whether the text of an object may have reserved names.
+func mayBeReserved(json string) bool {
+	return strings.Contains(json, otelPrefix) || strings.Contains(json, ownPrefix)
+}
+
+// reserved applies an attribute with a reserved name, and returns false if its name or value is unknown.
+func (ev *Event) reserved(f Field) bool {
+	v := f.Value
+	switch v.Type() {
+	case TypeString:
+		return ev.reservedText(f.Name, v.Text())
+	case TypeInt64, TypeFloat64:
+		return ev.reservedNumber(f.Name, v)
+	case TypeBool:
+		if f.Name == "user_events.parent_is_remote" {
+			ev.ParentRemote = v.Bool()
+			return true
+		}
+	case TypeMap:
+		if f.Name == "user_events.scope.attributes" {
+			ev.ScopeAttributes = v.Fields()
+			return true
+		}
+	default:
+	}
+	return false
+}
+
+func (ev *Event) reservedText(name, s string) bool {
+	switch name {
+	case "otel.scope.name":
+		ev.ScopeName = s
+	case "otel.scope.version":
+		ev.ScopeVersion = s
+	case "otel.scope.schema_url":
+		ev.ScopeSchemaURL = s
+	case "user_events.trace_state":
+		ev.TraceState = s
+	case "otel.status_description":
+		ev.StatusMessage = s
+	case "user_events.zero_threshold":
+		v := numberText(s) // NaN and the infinities are texts
+		return v.Type() != TypeNull && ev.reservedNumber(name, v)
+	case "otel.status_code":
+		if s != "OK" {
+			return false
+		}
+		ev.Status = StatusOK
+	default:
+		return false
+	}
+	return true
+}
+
+func (ev *Event) reservedNumber(name string, v Value) bool {
+	if name == "user_events.zero_threshold" && ev.Point != nil {
+		ev.Point.ZeroThreshold = v.Float64()
+		return true
+	}
+	if v.Type() != TypeInt64 || v.Int64() < 0 {
+		return false
+	}
+	n := count(v.Uint64())
+	switch name {
+	case "otel.dropped_attributes_count":
+		ev.DroppedAttributes = n
+	case "otel.dropped_events_count":
+		ev.DroppedEvents = n
+	case "otel.dropped_links_count":
+		ev.DroppedLinks = n
+	case "user_events.events_count":
+		ev.EventCount = n
+	case "user_events.links_count":
+		ev.LinkCount = n
+	default:
+		return false
+	}
+	return true
 }

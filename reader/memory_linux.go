@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -44,10 +44,10 @@ type memorySession struct {
 	closed      bool
 	found       time.Time     // when programs were last looked for
 	finding     bool          // they are being looked for
-	asked       int32         // process of findProgram
+	asked       int32         // process of attachProcess
 	wait        time.Duration // until the next look at their rings
 	lost        uint64        // at the last call of Overran
-	paused      time.Duration // the same
+	paused      time.Duration // at the last call of Overran
 
 	// Used by ReadInto only, or by keep:
 	probe      Event
@@ -154,7 +154,7 @@ func windowSize(size int) int {
 // ReadInto returns the records of both kinds in order of time.
 func (m *memorySession) ReadInto(r *perf.Record) error {
 	if m.window != nil {
-		return fmt.Errorf("reader: with ReadSnapshot, Snapshot returns the records: %w", errno.EINVAL)
+		return fmt.Errorf("reader: with ReadSnapshot, Snapshot returns the records: %w", fs.ErrInvalid)
 	}
 	for {
 		if err := m.nextOfKernel(); err != nil {
@@ -255,12 +255,12 @@ func (m *memorySession) findBy(find func() error) error {
 	return err
 }
 
-func (m *memorySession) findProgram(pid int) {
+func (m *memorySession) attachProcess(pid int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = int32(pid)
 	defer func() { m.asked = 0 }()
-	_ = m.findBy(func() error { return m.programs.FindProgram(m.asked) }) // which there are notices of
+	_ = m.findBy(func() error { return m.programs.AttachProcess(m.asked) }) // which there are notices of
 }
 
 // match returns whether there is a record. Where records are counted, or kept for later, it compares them with the condition.
@@ -325,7 +325,7 @@ func (m *memorySession) await() error {
 	return nil
 }
 
-// untilResume returns the time until events are enabled again that have reached Options.Limit or Share, or 0.
+// untilResume returns the time until events are enabled again that have reached Options.Limit or ProgramLimit, or 0.
 func (m *memorySession) untilResume() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
@@ -19,7 +20,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/processcontext"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
@@ -358,7 +358,7 @@ func TestMemorySnapshot(t *testing.T) {
 	assert.Equal(t, []string{"first", "second"}, snapshot())
 	assert.Empty(t, snapshot())
 	assert.EqualValues(t, 2, law().Read)
-	assert.ErrorIs(t, r.Next(new(reader.Event)), errno.EINVAL)
+	assert.ErrorIs(t, r.Next(new(reader.Event)), fs.ErrInvalid)
 
 	written := uint64(2)
 	testscale.Eventually(t, func() bool {
@@ -385,7 +385,7 @@ func TestMemorySnapshot(t *testing.T) {
 	assert.Equal(t, written, law().Matched)
 
 	stream, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}})
-	assert.ErrorIs(t, stream.Snapshot(func(*reader.Event) error { return nil }), errno.EINVAL)
+	assert.ErrorIs(t, stream.Snapshot(func(*reader.Event) error { return nil }), fs.ErrInvalid)
 }
 
 // TestMemoryOtherLocks: a program that has locked other files, too, is one program.
@@ -440,7 +440,7 @@ func TestMemoryFindProgram(t *testing.T) {
 	assert.False(t, logger.Enabled(t.Context(), slog.LevelInfo))
 	asked := make(chan struct{})
 	go func() {
-		r.FindProgram(os.Getpid())
+		r.AttachProcess(os.Getpid())
 		logger.Info("found")
 		close(asked)
 	}()
@@ -451,14 +451,14 @@ func TestMemoryFindProgram(t *testing.T) {
 	<-asked
 	waits := make(chan struct{})
 	go func() {
-		r.FindProgram(os.Getpid())
+		r.AttachProcess(os.Getpid())
 		close(waits)
 	}()
 	require.NoError(t, r.Stop())
 	<-waits
-	r.FindProgram(os.Getpid())
+	r.AttachProcess(os.Getpid())
 	require.NoError(t, r.Close())
-	r.FindProgram(os.Getpid())
+	r.AttachProcess(os.Getpid())
 }
 
 // where parses a condition that is right.

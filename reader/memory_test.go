@@ -58,6 +58,6 @@ func TestReaderMemoryBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(r.processes.exited), maxExited)
 	assert.LessOrEqual(t, len(r.copiesOf.originals), maxOriginals)
 	assert.LessOrEqual(t, len(r.source.writers), maxWriters)
-	assert.Empty(t, r.leaderless)
+	assert.Empty(t, r.noMainThread)
 	assert.Len(t, r.sources, 1)
 }

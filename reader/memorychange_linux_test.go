@@ -284,7 +284,7 @@ func TestMemoryConcurrently(t *testing.T) {
 				assert.Equal(t, st.Total.Matched, st.Total.Read+st.Total.Lost+st.Total.Pending+st.Total.Overwritten)
 			})
 			repeat(func() { r.SetDeadline(time.Now().Add(time.Millisecond)) })
-			repeat(func() { r.FindProgram(os.Getpid()) })
+			repeat(func() { r.AttachProcess(os.Getpid()) })
 			if mode == reader.ReadSnapshot {
 				repeat(func() {
 					assert.NoError(t, r.Snapshot(func(ev *reader.Event) error {
@@ -297,7 +297,7 @@ func TestMemoryConcurrently(t *testing.T) {
 			for range 3 {
 				wg.Go(func() { assert.NoError(t, r.Close()) })
 				wg.Go(func() { assert.NoError(t, r.Stop()) })
-				wg.Go(func() { r.FindProgram(os.Getpid()) })
+				wg.Go(func() { r.AttachProcess(os.Getpid()) })
 				wg.Go(func() { r.SetDeadline(time.Now()) })
 			}
 			wg.Wait()

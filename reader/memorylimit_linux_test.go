@@ -109,7 +109,7 @@ func flood(t *testing.T, enabled func() bool, write func()) {
 func TestMemoryShare(t *testing.T) {
 	testscale.HostOnly(t)
 	r, notices := openMemory(t, reader.Options{
-		Events: []string{"mem_share"}, Excludes: []string{"*_request"}, Share: reader.Share{Bytes: 10_000}, Poll: time.Millisecond,
+		Events: []string{"mem_share"}, Excludes: []string{"*_request"}, ProgramLimit: reader.ProgramLimit{Bytes: 10_000}, Poll: time.Millisecond,
 	})
 	l := slog.New(memoryProgram(t, "mem_share"))
 	written, read := map[string]int{}, map[string]int{}

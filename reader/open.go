@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Options are the choices of a Reader. Events is required; the zero value of each other field is its default.
@@ -82,8 +86,8 @@ type Options struct {
 	// longer; those that Processes excludes do not count. Records above the limit are in no count; [EventStats].Limited is for how long they are missing. Events of other systems
 	// than user_events have no limit. It needs ReadStream.
 	Limit int
-	// Share limits what each program takes of a Reader that reads all of a machine. With Limit, both apply.
-	Share Share
+	// ProgramLimit limits the records of each process. The smaller of it and Limit applies.
+	ProgramLimit ProgramLimit
 	// Transport is the way of the events. TransportAny is the default.
 	Transport Transport
 	// Read is the way in which records are read.
@@ -94,14 +98,14 @@ type Options struct {
 	Notify func(Notice)
 }
 
-// Share is what a process may write in a second of CLOCK_MONOTONIC, in all of its user events together. Above it, those of its events that
-// have more than an equal part of the share are disabled for the rest of the second, as by Options.Limit; a rare event of errors is not.
-// Records of that time are in no count; [EventStats].Limited is for how long they are missing. The Reader reads the records before that. An event of the kernel that was
-// disabled is in rings of its own from then on, with all others of these, where there is the memory for them: it takes the room of others no more.
-// It needs ReadStream.
-type Share struct {
-	Records int // 0 means any number
-	Bytes   int // of payload; 0 means any number
+// ProgramLimit is the number of records that a process may write in a second of CLOCK_MONOTONIC, in all of its user events together.
+// Above it, each event with more than an equal part of the limit is disabled for the rest of the second; a rare event of errors stays
+// enabled. Records above the limit are not counted: [EventStats].Limited is the time for which the event was disabled. From then on
+// a disabled event of the kernel shares rings with other such events, if there is memory for them, so that it no longer overwrites the
+// records of others. It needs ReadStream.
+type ProgramLimit struct {
+	Records int // 0 means no limit
+	Bytes   int // of payload; 0 means no limit
 }
 
 // ReadMode is the way in which a Reader reads records.
@@ -171,7 +175,7 @@ const (
 // need permission to read the program's memory: those of programs of other users are omitted without it. The error wraps
 // [fs.ErrPermission] or [errors.ErrUnsupported] if no transport can be read.
 //
-// It wraps EINVAL if Options.Events is empty or an option is invalid; [NoMatchError] if no event matches, and all patterns are of other systems
+// It wraps [fs.ErrInvalid] if Options.Events is empty or an option is invalid; [NoMatchError] if no event matches, and all patterns are of other systems
 // or Options.NoFollow is set; EMFILE if the events need more descriptors than the process may have, or exceed Options.MaxEvents, before any is attached,
 // unless Options.Partial is set. If only some events cannot be attached, Open succeeds, and Options.Notify gets their errors.
 func Open(o *Options) (*Reader, error) {
@@ -252,7 +256,7 @@ func (r *Reader) optional(err error) bool {
 func newReader(o *Options, proc string) (*Reader, error) {
 	r := &Reader{
 		sources: map[*perf.Source]*source{}, attached: map[string]bool{}, attachedAdded: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
-		leaderless: map[int32]uint64{},
+		noMainThread: map[int32]uint64{},
 	}
 	if o != nil {
 		r.o = *o
@@ -261,17 +265,17 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		r.dir = tracefs.At(r.o.Tracefs)
 	}
 	if r.o.Transport > TransportMemory {
-		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, errno.EINVAL)
+		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, fs.ErrInvalid)
 	}
 	if len(r.o.Events) == 0 {
-		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, errno.EINVAL)
+		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, fs.ErrInvalid)
 	}
 	var err error
 	if r.selection, err = newSelection(&r.o); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
-		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], errno.EINVAL)
+		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], fs.ErrInvalid)
 	}
 	if r.o.Cgroup != "" {
 		if r.cgroup, err = cgroupPath(r.o.Cgroup); err != nil {
@@ -284,12 +288,145 @@ func newReader(o *Options, proc string) (*Reader, error) {
 	r.limits = r.o.limited()
 	if min(r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize) < 0 || min(r.o.Latency, r.o.Window, r.o.Poll) < 0 || r.o.BufferSize > perf.MaxBufferSize {
 		return nil, fmt.Errorf("an option is negative or too large: MaxEvents %d, ProgramMemory %d, BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
-			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, errno.EINVAL)
+			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, fs.ErrInvalid)
 	}
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no process %d: %w", pid, errno.ESRCH)
+			return nil, fmt.Errorf("there is no process %d: %w", pid, fs.ErrInvalid)
 		}
 	}
 	return r, nil
+}
+
+// A pattern selects tracepoints by name: see Options.Events.
+type pattern struct {
+	system string // empty: those of user events
+	name   string
+	glob   bool
+	prefix bool // NAME also means NAME_*
+}
+
+// parsePattern parses a pattern of [Options].Events.
+func parsePattern(s string) (pattern, error) {
+	var p pattern
+	system, name, qualified := strings.Cut(s, ":")
+	if !qualified {
+		system, name = "", s
+	}
+	p.system, p.name = system, name
+	switch {
+	case name == "" || qualified && system == "":
+		return p, fmt.Errorf("pattern %q has no name: %w", s, fs.ErrInvalid)
+	case strings.ContainsAny(system, `*?[\`):
+		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, fs.ErrInvalid)
+	case strings.ContainsAny(s, "/\x00\n") || system == ".." || system == "." || name == ".." || name == ".":
+		return p, fmt.Errorf("pattern %q: no event has such a name: %w", s, fs.ErrInvalid)
+	}
+	p.glob = strings.ContainsAny(p.name, `*?[\`)
+	p.prefix = !p.glob && p.system == ""
+	if _, err := path.Match(p.name, ""); err != nil {
+		return p, fmt.Errorf("pattern %q: %w: %w", s, err, fs.ErrInvalid)
+	}
+	return p, nil
+}
+
+func parsePatterns(list []string) ([]pattern, error) {
+	var patterns []pattern
+	for _, s := range list {
+		p, err := parsePattern(s)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
+}
+
+// userEvents reports whether the pattern selects user events, which appear and disappear.
+func (p pattern) userEvents() bool { return p.system == "" || isUserEvents(p.system) }
+
+func isUserEvents(system string) bool {
+	return system == tracepoint.System || system == tracepoint.MultiSystem
+}
+
+// match reports whether the pattern selects a tracepoint.
+func (p pattern) match(system, name string) bool {
+	if p.system != system && (p.system != "" || !isUserEvents(system)) {
+		return false
+	}
+	if p.matchName(name) {
+		return true
+	}
+	// A program with several formats for a name does not know the number that the kernel adds.
+	registered, ok := registeredName(system, name)
+	return ok && p.matchName(registered)
+}
+
+func (p pattern) matchName(name string) bool {
+	if p.glob {
+		ok, _ := path.Match(p.name, name) // parsePattern checked the pattern
+		return ok
+	}
+	rest, ok := strings.CutPrefix(name, p.name)
+	return ok && (rest == "" || p.prefix && rest[0] == '_')
+}
+
+// registeredName returns the name that a program registered for a tracepoint of several formats: without the number
+// that the kernel added.
+func registeredName(system, name string) (string, bool) {
+	i := strings.LastIndexByte(name, '.')
+	if system != tracepoint.MultiSystem || i < 0 {
+		return "", false
+	}
+	return name[:i], true
+}
+
+// selection selects tracepoints.
+type selection struct{ events, excludes []pattern }
+
+func newSelection(o *Options) (selection, error) {
+	var s selection
+	var err error
+	if s.events, err = parsePatterns(o.Events); err != nil {
+		return s, err
+	}
+	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
+// [Options].Events. The error wraps [fs.ErrInvalid].
+func Match(patterns ...string) (func(system, name string) bool, error) {
+	s, err := newSelection(&Options{Events: patterns})
+	if err != nil {
+		return nil, err
+	}
+	return s.wants, nil
+}
+
+// wants reports whether a tracepoint is selected by its name.
+func (s *selection) wants(system, name string) bool {
+	matches := func(p pattern) bool { return p.match(system, name) }
+	selects := matches
+	if isUserEvents(system) && strings.HasPrefix(name, probePrefix) {
+		selects = func(p pattern) bool { return strings.HasPrefix(p.name, probePrefix) && matches(p) }
+	}
+	return slices.ContainsFunc(s.events, selects) && !slices.ContainsFunc(s.excludes, matches)
+}
+
+// probePrefix begins the names of the events by which the command uevents doctor checks a machine. It removes them, which
+// the kernel refuses while a tool is attached.
+const probePrefix = "uevents_doctor"
+
+// hasErrors reports whether the name of a tracepoint says that its records are errors.
+func hasErrors(system, name string) bool {
+	if registered, ok := registeredName(system, name); ok {
+		name = registered
+	}
+	if n, err := eventheader.ParseName(name); err == nil {
+		return severityOfHeader(n.Level) >= SeverityError
+	}
+	return isUserEvents(system) && strings.HasSuffix(name, "_error")
 }

@@ -185,9 +185,9 @@ func TestMostNamesOfMembers(t *testing.T) {
 	d, err := NewDecoder(tracepoint.System, tracepoint.Format{Name: "p_L4K1", Fields: []tracepoint.FormatField{{Name: "eventheader_flags", Type: u8, Offset: 8, Size: 1}}})
 	require.NoError(t, err)
 	for _, n := range []uint16{maxNames / name, maxNames/name + 1} {
-		const variable, chain = 0x40, 0x80
-		meta := "e\x00s\x00" + string([]byte{byte(eventheader.Struct) | variable | chain, 1}) +
-			strings.Repeat("n", name) + "\x00" + string([]byte{byte(eventheader.Value8)}) + "after\x00" + string([]byte{byte(eventheader.Value8)})
+		const variable, chain, structure, value8 = 0x40, 0x80, 1, 2
+		meta := "e\x00s\x00" + string([]byte{structure | variable | chain, 1}) +
+			strings.Repeat("n", name) + "\x00" + string([]byte{value8}) + "after\x00" + string([]byte{value8})
 		raw := make([]byte, tracepoint.CommonSize)
 		raw = append(raw, 0x07, 0, 0, 0, 0, 0, 0, byte(eventheader.LevelInfo)) // little-endian
 		raw = binary.LittleEndian.AppendUint16(raw, uint16(len(meta)))

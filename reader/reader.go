@@ -2,16 +2,18 @@ package reader
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"iter"
 	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -30,7 +32,7 @@ type Reader struct {
 	// fewDescriptors reports that most is what the limit of descriptors allows.
 	fewDescriptors bool
 	noTexts        bool   // the kernel's filters compare numbers only
-	limits         bool   // Options.Limit or Share is set
+	limits         bool   // Options.Limit or ProgramLimit is set
 	cgroup         string // path of Options.Cgroup, as processes have it
 
 	adds    sync.Mutex // serialises Add; locked before mu
@@ -50,7 +52,7 @@ type Reader struct {
 	leftOut       map[string]leftOut // by name, events for which there was no room
 	deadline      time.Time          // set by the caller
 	tickAt        time.Time          // when Next checks the counts again
-	resumeAt      time.Time          // when Next attaches to events again that have reached Options.Limit or Share; zero if there are none
+	resumeAt      time.Time          // when Next attaches to events again that have reached Options.Limit or ProgramLimit; zero if there are none
 
 	noticed     atomic.Bool   // there are notices
 	interrupted atomic.Bool   // Next returns at once; changes hold mu
@@ -68,13 +70,13 @@ type Reader struct {
 	source    *source      // the same
 	processes *processes
 	copiesOf  Copies
-	// leaderless are the processes that wrote events, and run without the thread that they began with or were just ending; and
-	// from when on they are known to have ended, or 0.
-	leaderless map[int32]uint64
-	lost       losses
-	lostTasks  uint64 // records of tasks, at the last look at losses
-	reads      int
-	drained    bool // io.EOF was seen
+	// noMainThread are the processes that wrote events and have no main thread, or are exiting, with the time from which
+	// on they are known to have exited, or 0.
+	noMainThread map[int32]uint64
+	lost         losses
+	lostTasks    uint64 // records of tasks, at the last look at losses
+	reads        int
+	drained      bool // io.EOF was seen
 }
 
 // tickInterval is the interval of checks for lost records.
@@ -88,7 +90,7 @@ const tickInterval = time.Second
 // called before it returns and while it waits.
 func (r *Reader) Next(ev *Event) error {
 	if ev == nil {
-		return fmt.Errorf("reader: Next needs an Event: %w", errno.EINVAL)
+		return fmt.Errorf("reader: Next needs an Event: %w", fs.ErrInvalid)
 	}
 	for skipped := false; ; skipped = true {
 		now, looked := time.Time{}, false
@@ -150,8 +152,8 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 	return false, nil
 }
 
-// decode decodes the record. It reports whether the options select it, and whether it is the copy of another: those that are not decoded
-// are copies only where there is a condition, on which the original decides.
+// decode decodes the record. It reports whether the options select it, and whether it is the copy of a declared record. Records that are
+// not decoded are checked for copies only if there is a condition: the condition is evaluated on the original.
 func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	rec := &r.record
 	if rec.Source != r.recent {
@@ -259,11 +261,11 @@ func (r *Reader) overdue(now time.Time) bool {
 	return r.interrupted.Load() || !r.deadline.IsZero() && !now.Before(r.deadline)
 }
 
-// FindProgram attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
+// AttachProcess attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
 // Options.Processes does not have it. It may be called concurrently.
-func (r *Reader) FindProgram(pid int) {
+func (r *Reader) AttachProcess(pid int) {
 	if m, ok := r.session.(memoryReader); ok {
-		m.findProgram(pid)
+		m.attachProcess(pid)
 	}
 }
 
@@ -284,4 +286,77 @@ func (r *Reader) Close() error {
 	err := r.session.Close()
 	r.background.Wait()
 	return err
+}
+
+// Events returns the records that Next returns, each in an Event of its own, which the caller may keep; with
+// [DecodeOptions].Reuse all are in one Event. It ends when ctx is done, after Stop when all is read, and after Close. Any other
+// error, such as [os.ErrDeadlineExceeded], is the last element.
+//
+// [Reader.Next] is for callers that act when no record is ready, at a deadline, or that choose the Event to decode into.
+func (r *Reader) Events(ctx context.Context) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		interrupted := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			r.interrupt(true)
+			close(interrupted)
+		})
+		defer func() {
+			if !stop() {
+				<-interrupted
+				r.interrupt(false)
+			}
+		}()
+		for ev := new(Event); ctx.Err() == nil; {
+			switch err := r.Next(ev); {
+			case err == nil:
+				if !yield(ev, nil) {
+					return
+				}
+				if !r.o.Decode.Reuse {
+					ev = new(Event)
+				}
+			case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed):
+				return
+			default:
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// interrupt makes Next return at once, also if it waits, or as usual again.
+func (r *Reader) interrupt(now bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.interrupted.Store(now)
+	r.setDeadline()
+}
+
+// Snapshot calls f with each selected record in the rings that no earlier Snapshot has read, in order of time. It
+// requires [ReadSnapshot], and replaces Next. Each event is in an Event of its own, which f may keep; with
+// [DecodeOptions].Reuse all are in one Event. If f returns an error, Snapshot returns it, and drops the remaining records.
+//
+// Programs write meanwhile, and lose nothing: the next Snapshot reads their new records.
+func (r *Reader) Snapshot(f func(*Event) error) error {
+	if f == nil {
+		return fmt.Errorf("reader: Snapshot needs a function: %w", fs.ErrInvalid)
+	}
+	r.deliverNotices()
+	ev := new(Event)
+	return r.session.Snapshot(func(rec *perf.Record) error {
+		r.record = *rec
+		if rec.Kind != perf.Sample {
+			r.updateTasks()
+			return nil
+		}
+		if selected, err := r.take(ev); !selected || err != nil {
+			return err
+		}
+		taken := ev
+		if !r.o.Decode.Reuse {
+			ev = new(Event)
+		}
+		return f(taken)
+	})
 }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"io/fs"
 	"log/slog"
 	"math"
 	"testing"
@@ -9,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestSlogLevels: a level has package slog's name, and the nearest severity of OpenTelemetry.
@@ -52,7 +52,7 @@ func TestParseSeverity(t *testing.T) {
 	}
 	for _, text := range []string{"", "0", "9", "warn5", "info0", "warnings", " warn", "warn ", "undefined"} {
 		_, err := ParseSeverity(text)
-		assert.ErrorIs(t, err, errno.EINVAL, text)
+		assert.ErrorIs(t, err, fs.ErrInvalid, text)
 	}
 }
 

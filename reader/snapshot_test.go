@@ -2,12 +2,11 @@ package reader
 
 import (
 	"errors"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/internal/errno"
 )
 
 // TestSnapshot: a snapshot has each selected record once, decoded.
@@ -45,8 +44,8 @@ func TestNoPlaceForEvents(t *testing.T) {
 	l := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{})
 	l.Warn("hello")
-	assert.ErrorIs(t, r.Next(nil), errno.EINVAL)
-	assert.ErrorIs(t, r.Snapshot(nil), errno.EINVAL)
+	assert.ErrorIs(t, r.Next(nil), fs.ErrInvalid)
+	assert.ErrorIs(t, r.Snapshot(nil), fs.ErrInvalid)
 	var ev Event
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "hello", ev.Message)

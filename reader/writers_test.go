@@ -39,7 +39,7 @@ func TestReaderChangedFields(t *testing.T) {
 		m.task(exit(812))
 		assert.Len(t, m.read(r), 1)
 		require.NotEmpty(t, m.notices)
-		assert.Equal(t, NoticeEnded, m.notices[0].Kind)
+		assert.Equal(t, NoticeNoWriter, m.notices[0].Kind)
 		return m, r
 	}
 	m, _ := run(Options{})
@@ -108,7 +108,7 @@ func TestReaderStillRegistered(t *testing.T) {
 	m.look()
 	m.read(r)
 	require.Len(t, m.notices, 3, "it is attached again")
-	for i, kind := range []NoticeKind{NoticeEnded, NoticeDetached, NoticeAttached} {
+	for i, kind := range []NoticeKind{NoticeNoWriter, NoticeDetached, NoticeAttached} {
 		assert.Equal(t, kind, m.notices[i].Kind)
 	}
 	assert.Equal(t, []string{"myapp_info"}, m.attached())
@@ -159,7 +159,7 @@ func TestReaderLeaderExits(t *testing.T) {
 	m.read(r)
 	assert.Equal(t, []int32{812}, m.exited)
 	require.Len(t, m.notices, 1)
-	assert.Equal(t, NoticeEnded, m.notices[0].Kind)
+	assert.Equal(t, NoticeNoWriter, m.notices[0].Kind)
 	r.look(r.tickAt)
 	m.read(r)
 	assert.Len(t, m.notices, 1)

@@ -2,6 +2,8 @@ package sloghandler_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -82,4 +84,25 @@ func BenchmarkDisabledParallel(b *testing.B) {
 			request(log)
 		}
 	})
+}
+
+// BenchmarkManyAttributes is a record that is truncated, beside what slog.JSONHandler writes of it.
+func BenchmarkManyAttributes(b *testing.B) {
+	h, k := modelled(b, sloghandler.Options{})
+	_, err := k.Attach(ueventstest.Ftrace, "app_*")
+	require.NoError(b, err)
+	for name, h := range map[string]slog.Handler{"json": slog.NewJSONHandler(io.Discard, nil), "events": h} {
+		for _, n := range []int{200, 300, 1000} {
+			attrs := make([]slog.Attr, n)
+			for i := range attrs {
+				attrs[i] = slog.String(fmt.Sprint("attribute", i), "a short text")
+			}
+			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+				log := slog.New(h)
+				for b.Loop() {
+					log.LogAttrs(b.Context(), slog.LevelInfo, "m", attrs...)
+				}
+			})
+		}
+	}
 }

@@ -36,31 +36,39 @@ func (h *Handler) bound() *bound {
 	if b := h.ready.Load(); b != nil {
 		return b
 	}
-	return h.bind(true)
+	return h.bind()
 }
 
-// bind makes what h adds to records. It is kept for h itself, which does not need its parent any more, and for the handlers
-// that h was derived from as long as it is short: a program that derives each logger from the last one would keep
-// memory by the square of their number.
-func (h *Handler) bind(keep bool) *bound {
-	b := new(bound)
-	if parent := h.parent.Load(); parent != nil {
-		before := parent.ready.Load()
-		if before == nil {
-			before = parent.bind(false)
+// bind makes what h adds to records, and on the way what those handlers add that h was derived from: each has a part
+// of the same memory, and none needs its parent any more.
+func (h *Handler) bind() *bound {
+	before, chain := h.unbound()
+	b := *before
+	for _, at := range slices.Backward(chain) {
+		at.extend(&b, before)
+		ready := b
+		ready.prefix, ready.groups = b.prefix.Clip(), slices.Clip(b.groups)
+		at.ready.Store(&ready)
+		at.parent.Store(nil)
+		before = &ready
+	}
+	return before
+}
+
+// unbound returns h and the handlers that it was derived from, as far as they are not bound, h first, and what the
+// next one adds.
+func (h *Handler) unbound() (before *bound, chain []*Handler) {
+	for at := h; ; {
+		parent := at.parent.Load()
+		if ready := at.ready.Load(); ready != nil {
+			return ready, chain
 		}
-		*b = *before
-		h.extend(b, before)
-	} else if ready := h.ready.Load(); ready != nil { // by another call, which has released the parent
-		return ready
-	} else {
-		b.prefix.Duplicates = h.duplicates
+		chain = append(chain, at)
+		if parent == nil {
+			return &bound{prefix: attrjson.Prefix{Duplicates: h.duplicates}}, chain
+		}
+		at = parent
 	}
-	if keep || b.prefix.Len() <= h.limit {
-		h.ready.Store(b)
-		h.parent.Store(nil)
-	}
-	return b
 }
 
 // extend adds to b what h adds to its parent's records, which is before.
@@ -74,36 +82,32 @@ func (h *Handler) extend(b, before *bound) {
 	}
 	if h.group != "" {
 		b.prefix = b.prefix.WithGroup(h.group)
-		b.groups = append(slices.Clip(b.groups), h.group)
+		b.groups = append(b.groups, h.group)
 	} else {
 		b.prefix = b.prefix.WithAttrs(h.attrs, h.limit)
 	}
 }
 
-// openGroups returns the names of the groups that are open, the outermost first.
-func (h *Handler) openGroups() []string {
-	if b := h.ready.Load(); b != nil {
-		return b.groups
+// openGroup is a group that attributes are in.
+type openGroup struct {
+	name   string
+	around *openGroup
+}
+
+// names returns the names of a group and those around it, the outermost first.
+func (g *openGroup) names() (names []string) {
+	for ; g != nil; g = g.around {
+		names = append(names, g.name)
 	}
-	parent := h.parent.Load()
-	if parent == nil {
-		if b := h.ready.Load(); b != nil { // bound meanwhile
-			return b.groups
-		}
-		return nil
-	}
-	groups := parent.openGroups()
-	if h.group != "" {
-		groups = append(slices.Clip(groups), h.group)
-	}
-	return groups
+	slices.Reverse(names)
+	return names
 }
 
 // freeze returns a copy of attributes as they are now: resolved, replaced, and without references to what the program may change.
 func (h *Handler) freeze(attrs []slog.Attr) (frozen []slog.Attr, dropped int) {
 	s := settler{replace: h.replace, freeze: true}
 	if h.replace != nil {
-		s.groups = slices.Clip(h.openGroups())
+		s.groups = h.open.names()
 	}
 	return s.list(attrs), s.dropped // slog.MultiHandler hands the same slice to other handlers
 }

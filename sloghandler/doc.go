@@ -27,9 +27,9 @@
 //
 // # Limits
 //
-// A record has at most [Options.MaxPayload] bytes, by default 4064, which every tool keeps. In a larger one, the longest texts are cut,
-// then attributes are dropped; numbers, booleans, ids and short texts survive. The field truncated counts them, and [uevents.EventStats] the
-// records.
+// A record has at most [Options.MaxPayload] bytes, by default 4064, which every tool keeps. In a larger one, the longest texts are
+// cut to equal shares; where that is less than 64 bytes each, the last attributes are dropped. The field truncated counts them, and
+// [uevents.EventStats] the records.
 //
 // # Differences from slog.JSONHandler
 //

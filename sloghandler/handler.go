@@ -81,6 +81,7 @@ type Handler struct {
 	// have nothing in common that one of them could change.
 	parent atomic.Pointer[Handler] // nil as soon as ready is set
 	group  string
+	open   *openGroup  // the innermost one; nil if there is none
 	attrs  []slog.Attr // resolved, replaced and frozen
 
 	dropped int // values that were dropped when the attributes were frozen
@@ -171,7 +172,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 		return h
 	}
 	attrs, dropped := h.freeze(attrs)
-	return h.derive(&Handler{attrs: attrs, dropped: h.dropped + dropped})
+	return h.derive(&Handler{attrs: attrs, open: h.open, dropped: h.dropped + dropped})
 }
 
 // WithGroup returns a handler that puts the attributes that follow into a group.
@@ -179,7 +180,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return h.derive(&Handler{group: name, dropped: h.dropped})
+	return h.derive(&Handler{group: name, open: &openGroup{name, h.open}, dropped: h.dropped})
 }
 
 func (h *Handler) derive(child *Handler) *Handler {

@@ -63,7 +63,7 @@ var hostiles = []hostile{
 	{name: "slice that holds itself", attrs: cyclicSlice, endless: true, differs: "maps and slices are written as deep as there is room; slog.JSONHandler writes an error"},
 	{name: "pointer to itself", attrs: cyclicPointer},
 	{name: "type that holds itself through a map", attrs: cyclicNode},
-	{name: "list of 500 pointers", attrs: anyOf(listOf(500)), cut: true, lost: true, differs: hugeText},
+	{name: "list of 500 pointers", attrs: anyOf(listOf(500)), endless: true, differs: hugeText},
 
 	// characters
 	{name: "invalid UTF-8 in a value", attrs: attrsOfCall(slog.String("k", "a\xff\xc3b")), differs: notUTF8, want: `{"k":"a\uefff\uefc3b"}`},

@@ -1,6 +1,7 @@
 package tracepoint_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -144,6 +145,7 @@ func TestParseRefuses(t *testing.T) {
 		t.Run(tt.in, func(t *testing.T) {
 			_, err := tracepoint.Parse(tt.in)
 			require.ErrorIs(t, err, tracepoint.ErrInvalid)
+			require.ErrorIs(t, err, fs.ErrInvalid)
 			var e *tracepoint.Error
 			require.ErrorAs(t, err, &e)
 			assert.ErrorContains(t, err, tt.problem)

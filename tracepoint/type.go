@@ -103,7 +103,7 @@ type Type struct {
 	Kind     Kind
 	Location Location
 
-	// Len is the number of elements of a Fixed array, from 1 to [MaxArray]; 0
+	// Len is the number of elements of a Fixed array, from 1 to 1024; 0
 	// means a single value. The kernel allows Fixed arrays of Char and UChar
 	// only. RelLoc and DataLoc types are arrays without a declared length: Len is 0.
 	Len int
@@ -173,8 +173,8 @@ func (t Type) check() string {
 		return fmt.Sprintf("struct size %d is not between 1 and %d", t.StructSize, maxStruct)
 	case t.Kind == Struct:
 		return ""
-	case t.Len < 0 || t.Len > MaxArray:
-		return fmt.Sprintf("array length %d is not between 1 and %d", t.Len, MaxArray)
+	case t.Len < 0 || t.Len > maxArray:
+		return fmt.Sprintf("array length %d is not between 1 and %d", t.Len, maxArray)
 	case t.Len > 0 && t.Kind != Char && t.Kind != UChar:
 		return fmt.Sprintf("the kernel has fixed arrays of char and unsigned char only, not of %s", t.Kind)
 	}

@@ -53,7 +53,7 @@ func TestValidateRefusesTypes(t *testing.T) {
 		{tracepoint.Type{Kind: tracepoint.U8, Location: tracepoint.RelLoc, Len: 4}, "without a length"},
 		{tracepoint.Type{Kind: tracepoint.Struct, Location: tracepoint.DataLoc}, "without a length"},
 		{tracepoint.Array(tracepoint.Char, -1), "array length -1"},
-		{tracepoint.Array(tracepoint.Char, tracepoint.MaxArray+1), "array length 1025"},
+		{tracepoint.Array(tracepoint.Char, 1025), "array length 1025"},
 		{tracepoint.Array(tracepoint.U32, 2), "not of u32"},
 		{tracepoint.StructOf("", 8), "is not an identifier"},
 		{tracepoint.StructOf("a b", 8), "is not an identifier"},

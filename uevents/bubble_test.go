@@ -18,7 +18,7 @@ import (
 
 // envBubble makes TestBubble run in a process that has registered nothing yet, and whose first registration is "inside" a bubble
 // or "outside".
-const envBubble = "UEVENTS_TEST_BUBBLE"
+const envBubble = "USER_EVENTS_TEST_BUBBLE"
 
 // TestBubble: programs register, write and close in a bubble of testing/synctest, whose time passes only while all
 // its goroutines wait. The first registration of a process is one of a bubble or not, and later ones are in others and outside.

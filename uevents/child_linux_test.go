@@ -25,9 +25,9 @@ import (
 
 // What the test binary does when it runs as the child of another: see TestChild.
 const (
-	childEvent = "UEVENTS_TEST_EVENT" // the event to register
-	childSetup = "UEVENTS_TEST_SETUP" // a key of setups: what to do before
-	childTask  = "UEVENTS_TEST_TASK"  // a key of tasks: what to do when the event is registered
+	childEvent = "USER_EVENTS_TEST_EVENT" // the event to register
+	childSetup = "USER_EVENTS_TEST_SETUP" // a key of setups: what to do before
+	childTask  = "USER_EVENTS_TEST_TASK"  // a key of tasks: what to do when the event is registered
 )
 
 // TestChild is not a test: it is the program that other tests run with fewer

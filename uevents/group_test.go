@@ -1,6 +1,7 @@
 package uevents_test
 
 import (
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -53,7 +53,7 @@ func TestGroup(t *testing.T) {
 		other := w.provider(t)
 		_, err := other.Register(declare(t, newName()), in(g))
 		assert.ErrorContains(t, err, "another provider")
-		assert.ErrorIs(t, err, errno.EINVAL)
+		assert.ErrorIs(t, err, fs.ErrInvalid)
 		_, err = other.Register(declare(t, newName()), in(nil))
 		assert.ErrorContains(t, err, "group is nil")
 	})

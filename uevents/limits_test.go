@@ -1,6 +1,7 @@
 package uevents_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -62,12 +63,12 @@ func TestUnwritableEvent(t *testing.T) {
 	_, p, k := newSpy(t, nil)
 	for _, p := range []*uevents.Provider{p, nil} {
 		ev, err := p.Register(large, nil)
-		require.ErrorIs(t, err, errno.EINVAL)
+		require.ErrorIs(t, err, fs.ErrInvalid)
 		assert.ErrorContains(t, err, "take 4065 bytes, and the limit is 4064")
 		assert.ErrorContains(t, err, "Options.MaxPayload", "what to do")
 		assert.False(t, ev.Enabled())
 		_, err = p.Register(fits, nil)
-		assert.NotErrorIs(t, err, errno.EINVAL)
+		assert.NotErrorIs(t, err, fs.ErrInvalid)
 	}
 	require.Len(t, k.Events(), 1)
 	_, err := k.Attach(ueventstest.Ftrace, "some_event")

@@ -245,7 +245,7 @@ func size(t *testing.T) int {
 }
 
 // envRefused makes TestMemoryRefused a program that finds no transport: when its limits are lowered, "before" or "after" Open.
-const envRefused = "UEVENTS_TEST_REFUSED"
+const envRefused = "USER_EVENTS_TEST_REFUSED"
 
 // TestMemoryRefused: where neither the kernel nor the memory can be used, the error gives both reasons, and what to do. The program goes on.
 func TestMemoryRefused(t *testing.T) {

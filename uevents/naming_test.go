@@ -1,6 +1,7 @@
 package uevents_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -175,13 +176,13 @@ func TestBadArguments(t *testing.T) {
 			want error
 			text string
 		}{
-			{tracepoint.Declaration{Name: "fine"}, uevents.EventOptions{Naming: 99}, errno.EINVAL, "Naming(99)"},
+			{tracepoint.Declaration{Name: "fine"}, uevents.EventOptions{Naming: 99}, fs.ErrInvalid, "Naming(99)"},
 			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{}, tracepoint.ErrInvalid, "no name"},
 			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "no name"},
 			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "hash"},
-			{tracepoint.Declaration{Name: "fine"}, *in(nil), errno.EINVAL, "group is nil"},
-			{tracepoint.Declaration{Name: "fine"}, *in(new(uevents.Group)), errno.EINVAL, "another provider"},
-			{tracepoint.Declaration{Name: "fine"}, *in(p.NewGroup(), foreign), errno.EINVAL, "another provider"},
+			{tracepoint.Declaration{Name: "fine"}, *in(nil), fs.ErrInvalid, "group is nil"},
+			{tracepoint.Declaration{Name: "fine"}, *in(new(uevents.Group)), fs.ErrInvalid, "another provider"},
+			{tracepoint.Declaration{Name: "fine"}, *in(p.NewGroup(), foreign), fs.ErrInvalid, "another provider"},
 		} {
 			ev, err := p.Register(c.d, &c.o)
 			assert.ErrorIs(t, err, c.want, "%v", c)

@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-const childNoFile = "UEVENTS_TEST_NOFILE"
+const childNoFile = "USER_EVENTS_TEST_NOFILE"
 
 // TestOutOfDescriptors: an Open that fails for want of descriptors works as soon as there are
 // some. The limit is a process's, and so is what a failure could leave behind: each number of

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"weak"
 
@@ -17,7 +18,7 @@ import (
 //
 // The event returned is never nil. With an error it is never enabled: the declaration is
 // invalid ([tracepoint.ErrInvalid]), or its fixed fields exceed the limit, the naming policy is unknown or a group is not
-// the provider's (EINVAL), which is reported on every machine; the name is taken by an event with other fields ([ErrConflict], see
+// the provider's ([fs.ErrInvalid]), which is reported on every machine; the name is taken by an event with other fields ([ErrConflict], see
 // [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or the
 // kernel refused, with its errno.
 //
@@ -44,7 +45,7 @@ func (p *Provider) tryRegister(e *Event, o *EventOptions) error {
 		return err
 	}
 	if e.shortest > e.longest {
-		return fmt.Errorf("%w: they take %d bytes, and the limit is %d: %w", errUnwritable, e.shortest-IndexSize, e.MaxPayload(), errno.EINVAL)
+		return fmt.Errorf("%w: they take %d bytes, and the limit is %d: %w", errUnwritable, e.shortest-IndexSize, e.MaxPayload(), fs.ErrInvalid)
 	}
 	groups, err := p.groupsOf(o)
 	if err != nil {
@@ -104,7 +105,7 @@ func (p *Provider) groupsOf(o *EventOptions) (groups []*Group, err error) {
 	own := weak.Make(p)
 	for _, g := range o.Groups {
 		if g == nil || g.provider != own {
-			return nil, fmt.Errorf("a group is nil or belongs to another provider: %w", errno.EINVAL)
+			return nil, fmt.Errorf("a group is nil or belongs to another provider: %w", fs.ErrInvalid)
 		}
 		if !slices.Contains(groups, g) {
 			groups = append(groups, g)

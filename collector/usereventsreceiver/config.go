@@ -1,16 +1,23 @@
 package usereventsreceiver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/configretry"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/otlp"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -137,7 +144,7 @@ func (c *DiscoveryConfig) Validate() error {
 }
 
 // Validate reports all errors.
-func (c *ProgramShareConfig) Validate() error {
+func (c *ProgramLimitConfig) Validate() error {
 	return errors.Join(within("records_per_second", c.RecordsPerSecond, 0, 1<<30), within("kib_per_second", c.KiBPerSecond, 0, 1<<21))
 }
 
@@ -189,4 +196,74 @@ func within[T int | float64 | time.Duration](key string, v, low, high T) error {
 		return fmt.Errorf("%s: %v is not from %v to %v", key, v, low, high)
 	}
 	return nil
+}
+
+// budget is the memory that follows from Config.BudgetMiB, in bytes: an eighth is for the rings of the kernel, an eighth for the queue, and
+// the rest for the programs in shared memory.
+type budget struct {
+	ring     int // each ring of the kernel, and at most the rings of each program
+	queue    int
+	programs int // the rings of all programs
+}
+
+const (
+	// mostBudget is the largest BudgetMiB: more is a mistake, such as KiB. The number of bytes is an int.
+	mostBudget = min(64<<10, math.MaxInt>>20)
+	// ringSets is how many rings a processor has: of errors, of events that were above their share, and of all others.
+	ringSets = 3
+	// Limits of the size of a ring, which is a power of two.
+	leastRing, mostRing = 16 << 10, 1 << 20
+	// programCopies is the memory that a program takes, in units of its rings: these, and copies of records, while it or another program
+	// is stopped in the middle of a record.
+	programCopies = 7
+)
+
+// budget returns the parts for a number of processors.
+func (c *Config) budget(processors int) budget {
+	all := c.BudgetMiB << 20
+	b := budget{ring: mostRing, queue: all / 8, programs: all / 4 * 3 / programCopies}
+	for b.ring > leastRing && ringSets*processors*b.ring > all/8 {
+		b.ring /= 2
+	}
+	return b
+}
+
+// processors returns how many processors have rings.
+func processors() int {
+	if n, err := perf.CPUs(); err == nil {
+		return n
+	}
+	return runtime.NumCPU() // where the kernel's events cannot be read either
+}
+
+// converterOptions returns the options of the conversion.
+func (c *Config) converterOptions() *otlp.Options {
+	a := &c.Attributes
+	o := &otlp.Options{
+		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
+		OmitPID: !a.ProcessPid.Enabled, OmitExecutableName: !a.ProcessExecutableName.Enabled, OmitCgroup: !a.ProcessLinuxCgroup.Enabled,
+		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.K8sPodUID.Enabled,
+		RootCgroup: sys.InitialNamespace("cgroup"),
+		OmitThread: !c.RecordAttributes.ThreadID.Enabled, OmitName: !c.RecordAttributes.Name.Enabled,
+		MaxSpans: c.Spans.MaxPending, MaxBytes: c.Spans.MaxSizeMiB << 20, MaxWait: c.Spans.MaxWait,
+	}
+	if a.HostName.Enabled {
+		o.HostName = cmp.Or(c.NodeName, machineName())
+	}
+	if a.K8sNodeName.Enabled {
+		o.NodeName = c.NodeName
+	}
+	return o
+}
+
+// machineName returns the name of the machine, or "" if this process has another one, as in a pod.
+func machineName() string {
+	if !sys.InitialNamespace("uts") {
+		return ""
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
 }

@@ -83,7 +83,7 @@ func TestConfigAll(t *testing.T) {
 		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
 		Discovery:        DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500, RulesFile: "/etc/rules.yaml"},
 		BudgetMiB:        128,
-		ProgramShare:     ProgramShareConfig{RecordsPerSecond: 1000, KiBPerSecond: 512},
+		ProgramLimit:     ProgramLimitConfig{RecordsPerSecond: 1000, KiBPerSecond: 512},
 		Ring:             RingConfig{Latency: 50 * time.Millisecond, ReorderWindow: 20 * time.Millisecond},
 		RecordAttributes: RecordAttributesConfig{ThreadID: RecordAttributeConfig{Enabled: true}},
 		Batch:            BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
@@ -101,8 +101,8 @@ func TestConfigAll(t *testing.T) {
 	o.Where = nil
 	assert.Equal(t, &reader.Options{
 		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
-		Share:    reader.Share{Records: 1000, Bytes: 512 << 10},
-		CgroupID: true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
+		ProgramLimit: reader.ProgramLimit{Records: 1000, Bytes: 512 << 10},
+		CgroupID:     true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
 	}, o)
 }
 
@@ -114,7 +114,7 @@ func TestConfigInvalid(t *testing.T) {
 		`events: pattern "a/b"`, `events: pattern "["`, `exclude: pattern ""`, `level: level "loud"`, `cgroup: "kubepods.slice"`, `where: the name of a value expected`,
 		`transport: "shared"`,
 		"discovery: poll_interval: 0s", "retry_interval: 2h0m0s", "max_events: -1", `rules_file: "rules.yaml"`,
-		"program_share: records_per_second: -1", "kib_per_second: 4194304",
+		"program_limit: records_per_second: -1", "kib_per_second: 4194304",
 		"budget_mib: 0 is not from 1 to 65536", "ring: latency: 1ns", "reorder_window: 2s",
 		"batch: max_records: 0", "max_size_kib: -1", "timeout: 0s",
 		"spans: max_pending: 0", "max_size_mib: 0", "max_wait: 2m0s", `mapping: "flat"`,

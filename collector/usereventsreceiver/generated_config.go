@@ -22,8 +22,8 @@ type BatchConfig struct {
 	_ struct{}
 }
 
-// NewDefaultBatchConfig returns a new BatchConfig with default values consistent with the annotations in the schema.
-func NewDefaultBatchConfig() BatchConfig {
+// newDefaultBatchConfig returns a new BatchConfig with default values consistent with the annotations in the schema.
+func newDefaultBatchConfig() BatchConfig {
 	return BatchConfig{
 		MaxRecords: 8192,
 		MaxSizeKiB: 4096,
@@ -47,8 +47,8 @@ type DiscoveryConfig struct {
 	_ struct{}
 }
 
-// NewDefaultDiscoveryConfig returns a new DiscoveryConfig with default values consistent with the annotations in the schema.
-func NewDefaultDiscoveryConfig() DiscoveryConfig {
+// newDefaultDiscoveryConfig returns a new DiscoveryConfig with default values consistent with the annotations in the schema.
+func newDefaultDiscoveryConfig() DiscoveryConfig {
 	return DiscoveryConfig{
 		MaxEvents:     0,
 		PollInterval:  250 * time.Millisecond,
@@ -57,8 +57,8 @@ func NewDefaultDiscoveryConfig() DiscoveryConfig {
 	}
 }
 
-// ProgramShareConfig limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its events that have more than an equal part are disabled for the rest of the second.
-type ProgramShareConfig struct {
+// ProgramLimitConfig limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its events that have more than an equal part are disabled for the rest of the second.
+type ProgramLimitConfig struct {
 	// KiB of payload of each program in a second; 0 means any number.
 	KiBPerSecond int `mapstructure:"kib_per_second"`
 	// Records of each program in a second; 0 means any number.
@@ -67,9 +67,9 @@ type ProgramShareConfig struct {
 	_ struct{}
 }
 
-// NewDefaultProgramShareConfig returns a new ProgramShareConfig with default values consistent with the annotations in the schema.
-func NewDefaultProgramShareConfig() ProgramShareConfig {
-	return ProgramShareConfig{
+// newDefaultProgramLimitConfig returns a new ProgramLimitConfig with default values consistent with the annotations in the schema.
+func newDefaultProgramLimitConfig() ProgramLimitConfig {
+	return ProgramLimitConfig{
 		KiBPerSecond:     0,
 		RecordsPerSecond: 0,
 	}
@@ -83,8 +83,8 @@ type RecordAttributeConfig struct {
 	_ struct{}
 }
 
-// NewDefaultRecordAttributeConfig returns a new RecordAttributeConfig with default values consistent with the annotations in the schema.
-func NewDefaultRecordAttributeConfig() RecordAttributeConfig {
+// newDefaultRecordAttributeConfig returns a new RecordAttributeConfig with default values consistent with the annotations in the schema.
+func newDefaultRecordAttributeConfig() RecordAttributeConfig {
 	return RecordAttributeConfig{
 		Enabled: false,
 	}
@@ -100,12 +100,12 @@ type RecordAttributesConfig struct {
 	_ struct{}
 }
 
-// NewDefaultRecordAttributesConfig returns a new RecordAttributesConfig with default values consistent with the annotations in the schema.
-func NewDefaultRecordAttributesConfig() RecordAttributesConfig {
-	userEventsName := NewDefaultRecordAttributeConfig()
+// newDefaultRecordAttributesConfig returns a new RecordAttributesConfig with default values consistent with the annotations in the schema.
+func newDefaultRecordAttributesConfig() RecordAttributesConfig {
+	userEventsName := newDefaultRecordAttributeConfig()
 	userEventsName.Enabled = true
 	return RecordAttributesConfig{
-		ThreadID: NewDefaultRecordAttributeConfig(),
+		ThreadID: newDefaultRecordAttributeConfig(),
 		Name:     userEventsName,
 	}
 }
@@ -120,8 +120,8 @@ type RingConfig struct {
 	_ struct{}
 }
 
-// NewDefaultRingConfig returns a new RingConfig with default values consistent with the annotations in the schema.
-func NewDefaultRingConfig() RingConfig {
+// newDefaultRingConfig returns a new RingConfig with default values consistent with the annotations in the schema.
+func newDefaultRingConfig() RingConfig {
 	return RingConfig{
 		Latency:       100 * time.Millisecond,
 		ReorderWindow: 10 * time.Millisecond,
@@ -142,8 +142,8 @@ type SpansConfig struct {
 	_ struct{}
 }
 
-// NewDefaultSpansConfig returns a new SpansConfig with default values consistent with the annotations in the schema.
-func NewDefaultSpansConfig() SpansConfig {
+// newDefaultSpansConfig returns a new SpansConfig with default values consistent with the annotations in the schema.
+func newDefaultSpansConfig() SpansConfig {
 	return SpansConfig{
 		MaxPending: 10000,
 		MaxSizeMiB: 16,
@@ -166,8 +166,8 @@ type TailConfig struct {
 	_ struct{}
 }
 
-// NewDefaultTailConfig returns a new TailConfig with default values consistent with the annotations in the schema.
-func NewDefaultTailConfig() TailConfig {
+// newDefaultTailConfig returns a new TailConfig with default values consistent with the annotations in the schema.
+func newDefaultTailConfig() TailConfig {
 	return TailConfig{
 		By:      "trace_id",
 		SizeMiB: 64,
@@ -198,7 +198,7 @@ type Config struct {
 	// Name of the Kubernetes node, such as `${env:K8S_NODE_NAME}` of the [DaemonSet](../distribution/daemonset.yaml): `k8s.node.name` and `host.name`. Without it, `host.name` is the machine's name, unless the Collector runs in a container with a name of its own.
 	NodeName string `mapstructure:"node_name,omitempty"`
 	// Limits what each program writes in a second, in all of its events together, for the sake of the others. Above it, those of its events that have more than an equal part are disabled for the rest of the second.
-	ProgramShare ProgramShareConfig `mapstructure:"program_share"`
+	ProgramLimit ProgramLimitConfig `mapstructure:"program_limit"`
 	// Selects the resource attributes that the receiver sets. Where they are known, they replace what programs send; those that are not enabled stay as programs send them.
 	Attributes metadata.ResourceAttributesConfig `mapstructure:"resource_attributes"`
 	// Says how long data is delivered again that a pipeline refused with an error that is not permanent. The time until it is dropped and counted, max_elapsed_time, is at most 1m, since the rings lose records meanwhile.
@@ -236,16 +236,16 @@ func createDefaultConfig() component.Config {
 	retryOnFailure := configretry.NewDefaultBackOffConfig()
 	retryOnFailure.MaxElapsedTime = 1 * time.Minute
 	return &Config{
-		RecordAttributes: NewDefaultRecordAttributesConfig(),
-		Batch:            NewDefaultBatchConfig(),
+		RecordAttributes: newDefaultRecordAttributesConfig(),
+		Batch:            newDefaultBatchConfig(),
 		BudgetMiB:        512,
-		Discovery:        NewDefaultDiscoveryConfig(),
+		Discovery:        newDefaultDiscoveryConfig(),
 		Mapping:          "auto",
-		ProgramShare:     NewDefaultProgramShareConfig(),
+		ProgramLimit:     newDefaultProgramLimitConfig(),
 		RetryOnFailure:   retryOnFailure,
-		Ring:             NewDefaultRingConfig(),
-		Spans:            NewDefaultSpansConfig(),
-		Tail:             NewDefaultTailConfig(),
+		Ring:             newDefaultRingConfig(),
+		Spans:            newDefaultSpansConfig(),
+		Tail:             newDefaultTailConfig(),
 		Transport:        "any",
 	}
 }

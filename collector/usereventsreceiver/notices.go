@@ -1,11 +1,20 @@
 package usereventsreceiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -94,4 +103,125 @@ func (s *session) countRest(st *reader.Stats) {
 	if n := st.Total.Lost; n > s.lost.total {
 		s.countLost("", n-s.lost.total)
 	}
+}
+
+// telemetry are the metrics of a receiver. Those of all receivers of a Collector have the same names.
+type telemetry struct {
+	*metadata.TelemetryBuilder
+	receiver attribute.KeyValue
+}
+
+func newTelemetry(set receiver.Settings) (*telemetry, error) {
+	b, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	return &telemetry{b, attribute.String("receiver", set.ID.String())}, err
+}
+
+// eventAttribute returns the attribute for an event. Programs choose the names of events, and text that is not UTF-8 would make all
+// metrics of the Collector unreadable.
+func eventAttribute(name string) attribute.KeyValue {
+	return attribute.String("event", strings.ToValidUTF8(name, "\uFFFD"))
+}
+
+// with returns attributes, with the receiver's.
+func (t *telemetry) with(kv ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(append(kv, t.receiver)...)
+}
+
+// observe registers the metrics that are read when the Collector exports its own.
+func (s *session) observe() error {
+	s.telemetry.ReceiverUserEventsQueueCapacity.Record(context.Background(), int64(s.queue.max*chunkSize), s.telemetry.with())
+	b := s.cfg.budget(processors())
+	s.telemetry.ReceiverUserEventsRingCapacity.Record(context.Background(), int64(b.ring), s.telemetry.with())
+	s.telemetry.ReceiverUserEventsProgramCapacity.Record(context.Background(), int64(b.programs), s.telemetry.with())
+	return errors.Join(
+		s.telemetry.RegisterReceiverUserEventsQueueSizeCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(s.queue.size()), s.telemetry.with())
+			return nil
+		}),
+		s.telemetry.RegisterReceiverUserEventsAttachedEventsCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(s.attached()), s.telemetry.with())
+			return nil
+		}),
+		s.telemetry.RegisterReceiverUserEventsAvailableCallback(func(_ context.Context, o metric.Int64Observer) error {
+			for transport, reason := range s.available.reasons() {
+				o.Observe(one(reason == ""), s.telemetry.with(
+					attribute.String("transport", string(transport)), attribute.String("reason", reason)))
+			}
+			return nil
+		}))
+}
+
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// attached returns how many events are attached. Stats would ask the kernel about each of them on each processor.
+func (s *session) attached() int {
+	s.mu.Lock()
+	src := s.source
+	s.mu.Unlock()
+	if src == nil {
+		return 0
+	}
+	st := src.State()
+	s.countExcluded(&st)
+	return st.Attached
+}
+
+// countExcluded adds to the telemetry the records that were read and do not meet the condition.
+func (s *session) countExcluded(st *reader.State) {
+	s.mu.Lock()
+	more := int64(st.Unselected - min(s.excluded, st.Unselected))
+	s.excluded = st.Unselected
+	s.mu.Unlock()
+	if more > 0 {
+		s.telemetry.ReceiverUserEventsExcludedRecords.Add(context.Background(), more, s.telemetry.with(attribute.String("reason", "condition")))
+	}
+}
+
+const (
+	limitsInterval = time.Minute // between lines of the log
+	maxLimited     = 10          // events that a line has by name
+)
+
+// limits are the events that were disabled since the last line of the log, because their programs were above their share. A program that
+// stays above it has a notice for each event and second.
+type limits struct {
+	said  time.Time         // when the last line was logged
+	times map[string]uint64 // by event
+	time  time.Duration     // for which they were disabled in all
+}
+
+// limited counts how often an event was disabled.
+func (s *session) limited(n reader.Notice) {
+	event := s.telemetry.with(eventAttribute(n.Event))
+	s.telemetry.ReceiverUserEventsLimits.Add(context.Background(), int64(n.Count), event)
+	s.telemetry.ReceiverUserEventsLimitedTime.Add(context.Background(), n.Gap.Seconds(), event)
+	if s.limits.times == nil {
+		s.limits.times = map[string]uint64{}
+	}
+	s.limits.times[n.Event] += n.Count
+	s.limits.time += n.Gap
+	s.logLimits(time.Now())
+}
+
+// logLimits logs the events that were disabled, unless there are none, or there was a line less than a minute ago.
+func (s *session) logLimits(now time.Time) {
+	l := &s.limits
+	if len(l.times) == 0 || now.Sub(l.said) < limitsInterval {
+		return
+	}
+	most := slices.SortedFunc(maps.Keys(l.times), func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.times[b], l.times[a]), cmp.Compare(a, b))
+	})
+	var times uint64
+	for _, n := range l.times {
+		times += n
+	}
+	s.logger.Warn("events were disabled, since their programs were above their share",
+		zap.Int("events", len(most)), zap.Strings("most", most[:min(maxLimited, len(most))]), zap.Uint64("times", times), zap.Duration("for", l.time))
+	*l = limits{said: now}
 }

@@ -3,6 +3,7 @@ package usereventsreceiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -237,5 +238,131 @@ func (w *worker) count() {
 func (w *worker) exclude(reason string, n uint64) {
 	if n > 0 {
 		w.telemetry.ReceiverUserEventsExcludedRecords.Add(context.Background(), int64(n), w.telemetry.with(attribute.String("reason", reason)))
+	}
+}
+
+// batch describes the data of one signal that the converter has.
+type batch struct {
+	records int
+	since   time.Time      // when the first record was converted
+	counts  map[string]int // records by event, without the last ones
+	event   string         // of the last ones
+	run     int            // number of the last ones
+}
+
+// add notes that the converter has more records of an event.
+func (b *batch) add(event string, n int) {
+	if b.records == 0 {
+		b.since = time.Now()
+	}
+	b.records += n
+	if event != b.event {
+		b.flush()
+		b.event = event
+	}
+	b.run += n
+}
+
+// addOwn notes that the converter has n more records. At most own of them belong to an event.
+func (b *batch) addOwn(event string, own, n int) {
+	if own = min(own, n); own > 0 {
+		b.add(event, own)
+	}
+	if n > own {
+		b.add("", n-own)
+	}
+}
+
+func (b *batch) flush() {
+	if b.run == 0 {
+		return
+	}
+	if b.counts == nil {
+		b.counts = map[string]int{}
+	}
+	b.counts[b.event] += b.run
+	b.run = 0
+}
+
+// events returns the number of records of each event.
+func (b *batch) events() map[string]int {
+	b.flush()
+	return b.counts
+}
+
+func (b *batch) reset() {
+	clear(b.counts)
+	b.records, b.run, b.event = 0, 0, ""
+}
+
+// due returns when the batch is to be delivered, or the zero time if it is empty.
+func (b *batch) due(timeout time.Duration) time.Time {
+	if b.records == 0 {
+		return time.Time{}
+	}
+	return b.since.Add(timeout)
+}
+
+// Validate reports all errors.
+func (c *TailConfig) Validate() error {
+	var errs []error
+	if c.When != "" {
+		if _, err := reader.ParseCondition(c.When); err != nil {
+			errs = append(errs, fmt.Errorf("when: %w", err))
+		}
+	}
+	if c.By == "" {
+		errs = append(errs, errors.New("by: it is empty, and names the value that records share, such as trace_id"))
+	}
+	return errors.Join(append(errs,
+		within("window", c.Window, time.Millisecond, time.Hour),
+		within("size_mib", c.SizeMiB, tail.MinBytes>>20, 1<<20))...)
+}
+
+// buffer returns the buffer of the records that are held, or nil if all are collected.
+func (c *TailConfig) buffer() (*tail.Buffer, error) {
+	if c.When == "" {
+		return nil, nil
+	}
+	when, err := reader.ParseCondition(c.When)
+	if err != nil {
+		return nil, err
+	}
+	return tail.New(tail.Options{When: when, By: c.By, Window: c.Window, Bytes: c.SizeMiB << 20})
+}
+
+// pass converts a decoded event, and what it lets through, unless it is to be held.
+func (w *worker) pass(ev *reader.Event) {
+	if w.tail == nil || ev.Kind == reader.KindMetric {
+		w.add(ev, w.event)
+		return
+	}
+	w.tail.Add(ev)
+	for through := w.tail.Next(); through != nil; through = w.tail.Next() {
+		event := w.event
+		if through != ev {
+			event = through.System + ":" + through.Name
+		}
+		w.add(through, event)
+	}
+}
+
+// countTail adds to the telemetry the records that are not collected because of the tail.
+func (w *worker) countTail() {
+	if w.tail == nil {
+		return
+	}
+	st, before := w.tail.Stats(), w.tailStats
+	w.tailStats = st
+	w.exclude("tail_window", st.Expired-before.Expired)
+	w.exclude("tail_room", st.Evicted-before.Evicted)
+	w.exclude("tail_value", st.Without-before.Without)
+	w.telemetry.ReceiverUserEventsTailSize.Record(w.ctx, int64(st.Bytes), w.telemetry.with())
+}
+
+// endTail counts the records that are held at the end.
+func (w *worker) endTail() {
+	if w.tail != nil {
+		w.exclude("tail_window", uint64(w.tail.Stats().Held))
 	}
 }

@@ -28,7 +28,7 @@ func requireNoError(_ []byte, err error) {
 
 func TestEncoderDoesNotAllocate(t *testing.T) {
 	var e Encoder
-	buf := make([]byte, 4, 4+DefaultLimit)
+	buf := make([]byte, 4, 4+defaultLimit)
 	requireAllocs(t, 0, func() { requireNoError(fiveDynamic(&e, buf)) })
 	requireAllocs(t, 0, func() { requireNoError(tenDynamic(&e, buf)) })
 	requireAllocs(t, 0, func() {
@@ -37,14 +37,14 @@ func TestEncoderDoesNotAllocate(t *testing.T) {
 		e.String("größe", "größe \xff")
 		e.JSON("json", `{"größe":"😀"}`)
 		e.Null("null")
-		e.Data("id", TypeUUID, make([]byte, 16))
+		e.network("id", typeUUID, make([]byte, 16))
 		requireNoError(e.End())
 	})
 }
 
 func TestEncoderDoesNotAllocateWhenItCuts(t *testing.T) {
 	var e Encoder
-	buf := make([]byte, 4, 4+DefaultLimit)
+	buf := make([]byte, 4, 4+defaultLimit)
 	long := strings.Repeat("größe\n", 2000)
 	names := make([]string, 300)
 	for i := range names {
@@ -75,7 +75,7 @@ func TestEncoderGrowsABufferAsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	b, err := fiveDynamic(&e, nil)
 	require.NoError(t, err)
-	same, err := fiveDynamic(&e, make([]byte, 0, DefaultLimit))
+	same, err := fiveDynamic(&e, make([]byte, 0, defaultLimit))
 	require.NoError(t, err)
 	assert.Equal(t, same, b)
 }
@@ -89,7 +89,7 @@ func TestCursorDoesNotAllocate(t *testing.T) {
 	out := make([]byte, 0, 4096)
 	requireAllocs(t, 0, func() {
 		items := 0
-		c := ev.Cursor()
+		c := ev.cursor()
 		for c.Next() {
 			items++
 			out = c.Value().AppendJSON(out[:0])
@@ -102,7 +102,7 @@ func TestCursorDoesNotAllocate(t *testing.T) {
 
 func TestArraysDoNotAllocate(t *testing.T) {
 	var e Encoder
-	buf := make([]byte, 4, 4+DefaultLimit)
+	buf := make([]byte, 4, 4+defaultLimit)
 	h := Header{Name: "arrays", Level: LevelInfo}
 	requireAllocs(t, 0, func() {
 		e.Begin(buf, &h, 0)

@@ -9,19 +9,19 @@ func fiveDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.String("method", "GET")
 	e.String("route", "/users/{id}")
 	e.Int64("status", 200)
-	e.Uint64("duration", 1_234_567)
+	e.Value("duration", typeUint64, 1_234_567)
 	e.Bool("cached", true)
 	return e.End()
 }
 
 func tenDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.Begin(dst, &Header{Name: "request", Level: LevelInfo}, 0)
-	e.Value("__csver__", TypeOf(Value32, FormatUnsigned), 1024)
+	e.Value("__csver__", typeOf(encValue32, FormatUnsigned), 1024)
 	e.BeginStruct("PartC")
 	e.String("method", "GET")
 	e.String("route", "/users/{id}")
 	e.Int64("status", 200)
-	e.Uint64("duration", 1_234_567)
+	e.Value("duration", typeUint64, 1_234_567)
 	e.Bool("cached", true)
 	e.Float64("load", 0.25)
 	e.Strings("tags", tags)
@@ -71,7 +71,7 @@ func BenchmarkDecodeTenFields(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if out, err = ev.AppendJSON(out[:0]); err != nil {
+		if out, err = ev.appendJSON(out[:0]); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,15 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 // TestWhatStandsBefore: the bytes that are in the buffer before an event count for nothing, whatever its limit.
 func TestWhatStandsBefore(t *testing.T) {
 	h := Header{Name: "e", Level: LevelInfo}
 	for _, arch := range archs {
-		h.Arch = arch
+		h.arch = arch
 		for limit := 1; limit < 120; limit++ {
 			encode := func(before int) (string, error) {
 				var e Encoder
@@ -28,8 +26,8 @@ func TestWhatStandsBefore(t *testing.T) {
 				return string(b[before:]), err
 			}
 			want, wantErr := encode(0)
-			if least := h.MinLimit(0); limit < least {
-				require.ErrorIs(t, wantErr, ErrTooLarge)
+			if least := h.minLimit(0); limit < least {
+				require.ErrorIs(t, wantErr, errTooLarge)
 				require.ErrorContains(t, wantErr, fmt.Sprintf("%d bytes of %d", least, limit))
 			} else {
 				require.NoError(t, wantErr)
@@ -48,8 +46,8 @@ func TestExactLimit(t *testing.T) {
 	for _, arch := range archs {
 		encode := func(limit int) []byte {
 			var e Encoder
-			e.Begin(make([]byte, 4), &Header{Name: "e", Level: LevelInfo, Arch: arch}, limit)
-			e.String("text", strings.Repeat("x", 40))
+			e.Begin(make([]byte, 4), &Header{Name: "e", Level: LevelInfo, arch: arch}, limit)
+			e.String("text", strings.Repeat("x", 100))
 			return end(t, &e)[4:]
 		}
 		whole := encode(0)
@@ -84,11 +82,11 @@ func TestLimitBoundsMemory(t *testing.T) {
 // TestLongTextInALargeBuffer: a text that is longer than its count can say is cut, although the buffer has room for it.
 func TestLongTextInALargeBuffer(t *testing.T) {
 	var e Encoder
-	e.Begin(make([]byte, 0, 1<<18), &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	e.Begin(make([]byte, 0, 1<<18), &Header{Name: "e", Level: LevelInfo}, maxLimit)
 	e.String("a", strings.Repeat("x", 70_000))
 	b := end(t, &e)
-	require.Len(t, b, MaxLimit)
-	all, lost := values(requireEvent(t, b, MaxLimit))
+	require.Len(t, b, maxLimit)
+	all, lost := values(requireEvent(t, b, maxLimit))
 	assert.Equal(t, 1, lost)
 	assert.True(t, strings.HasSuffix(all["a"][0].(string), "x..."))
 }
@@ -101,7 +99,7 @@ func TestStepsOfACursor(t *testing.T) {
 	ev, err := Decode("p_L4K0", end(t, &e))
 	require.NoError(t, err)
 	for steps := range 5 {
-		c := ev.Cursor()
+		c := ev.cursor()
 		assert.Equal(t, -1, c.index, "before the first item")
 		c.steps = steps
 		assert.Equal(t, steps >= 2, c.Next(), steps)
@@ -112,14 +110,14 @@ func TestStepsOfACursor(t *testing.T) {
 
 // TestHostIsDecoded: an event says which architecture this machine has.
 func TestHostIsDecoded(t *testing.T) {
-	want := map[[2]bool]Arch{
-		{true, true}: LittleEndian64, {true, false}: LittleEndian32, {false, true}: BigEndian64, {false, false}: BigEndian32,
+	want := map[[2]bool]arch{
+		{true, true}: little64, {true, false}: little32, {false, true}: big64, {false, false}: big32,
 	}[[2]bool{hostLittle, bits.UintSize == 64}]
 	var e Encoder
 	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
 	ev, err := Decode("p_L4K0", end(t, &e))
 	require.NoError(t, err)
-	assert.Equal(t, want, ev.Arch)
+	assert.Equal(t, want, ev.arch)
 }
 
 // TestPrefixOfEachName: the second event of an encoder begins like the first one, whatever the length of its name.
@@ -143,12 +141,12 @@ func TestStructsAndItems(t *testing.T) {
 	for left := structItems - 2; left < structItems+2; left++ {
 		// A struct needs room for all children that it might have.
 		var e Encoder
-		e.Begin(nil, &h, MaxLimit)
+		e.Begin(nil, &h, maxLimit)
 		Ints(&e, "a", make([]int8, room-left))
 		e.BeginStruct("s")
 		e.Bool("b", true)
 		e.EndStruct()
-		all, lost := values(requireEvent(t, end(t, &e), MaxLimit))
+		all, lost := values(requireEvent(t, end(t, &e), maxLimit))
 		want := 0
 		if left < 128 {
 			want = 1
@@ -157,12 +155,12 @@ func TestStructsAndItems(t *testing.T) {
 		assert.Len(t, all["b"], 1-want, left)
 
 		// So does the one that holds fields for which there is no other place.
-		e.Begin(nil, &h, MaxLimit)
+		e.Begin(nil, &h, maxLimit)
 		Ints(&e, "a", make([]int8, room-left))
 		for range maxFields {
 			e.Bool("b", true)
 		}
-		_, lost = values(requireEvent(t, end(t, &e), MaxLimit))
+		_, lost = values(requireEvent(t, end(t, &e), maxLimit))
 		assert.Equal(t, want, lost, left)
 	}
 }
@@ -178,147 +176,19 @@ func TestNamesBeyondTheLimitTakeNoPlace(t *testing.T) {
 		e.Bool("b", true)
 	}
 	for _, n := range requireEvent(t, end(t, &e), 3000) {
-		assert.NotEqual(t, OverflowField, n.Name)
+		assert.NotEqual(t, overflowField, n.Name)
 	}
-}
-
-// TestRemoteNames: a name of more than MaxKey bytes makes a field one of those that are dropped first, a shorter one does not.
-func TestRemoteNames(t *testing.T) {
-	for n := truncate.MaxKey - 1; n <= truncate.MaxKey+1; n++ {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 600)
-		name := strings.Repeat("n", n)
-		e.Int64(name, 1)
-		for i := range 100 {
-			e.Int64("n", int64(i))
-		}
-		all, lost := values(requireEvent(t, end(t, &e), 600))
-		assert.Positive(t, lost)
-		assert.Equal(t, n <= truncate.MaxKey, len(all[name]) == 1, n)
-	}
-}
-
-// TestNotRemote: neither JSON nor what is in eight structs is dropped before others for that.
-func TestNotRemote(t *testing.T) {
-	for name, add := range map[string]func(*Encoder){
-		"JSON": func(e *Encoder) { e.JSON("kept", `"kept"`) },
-		"text in eight structs": func(e *Encoder) {
-			for range maxNesting {
-				e.BeginStruct("s")
-			}
-			e.String("kept", `"kept"`)
-			for range maxNesting {
-				e.EndStruct()
-			}
-		},
-	} {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 600)
-		add(&e)
-		for range 100 {
-			e.String("text", "short")
-		}
-		all, lost := values(requireEvent(t, end(t, &e), 600))
-		assert.Positive(t, lost)
-		assert.Positive(t, len(all["text"]))
-		assert.Equal(t, []any{`"kept"`}, all["kept"], name)
-	}
-}
-
-// TestElementsAreCutBeforeTheyAreDropped: of an array of long texts, as many stay as there is room for with nothing but the mark.
-func TestElementsAreCutBeforeTheyAreDropped(t *testing.T) {
-	const limit = 600
-	h := Header{Name: "e", Level: LevelInfo}
-	var e Encoder
-	e.Begin(nil, &h, limit)
-	texts := make([]string, 300)
-	for i := range texts {
-		texts[i] = strings.Repeat("x", 100)
-	}
-	e.Strings("a", texts)
-	all, _ := values(requireEvent(t, end(t, &e), limit))
-	room := limit - h.MinLimit(0) - len("a") - 2 - 2
-	assert.Equal(t, []any{room / (2 + least)}, all["a[]"])
-}
-
-// TestArrayOfShortTexts: an array of texts of 64 bytes in all is kept or dropped as a whole.
-func TestArrayOfShortTexts(t *testing.T) {
-	for limit := 200; limit < 1500; limit += 7 {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
-		for range 20 {
-			e.Strings("a", []string{strings.Repeat("x", truncate.Short/2), strings.Repeat("y", truncate.Short/2)})
-		}
-		all, lost := values(requireEvent(t, end(t, &e), limit))
-		for _, n := range all["a[]"] {
-			require.Equal(t, 2, n, limit)
-		}
-		require.GreaterOrEqual(t, lost, 20-len(all["a[]"]))
-	}
-}
-
-// TestProtectBeforeTheOverflow: the last field that fits an event is protected, although it moves to OverflowField later.
-func TestProtectBeforeTheOverflow(t *testing.T) {
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 3000)
-	for range maxFields - 1 {
-		e.Bool("b", true)
-	}
-	kept := strings.Repeat("k", 60)
-	e.String("kept", kept)
-	e.Protect()
-	for i := range 300 {
-		e.Int64("n", int64(i))
-	}
-	for range 20 { // of which the last ones are dropped later than any other
-		e.String("text", "short")
-	}
-	all, lost := values(requireEvent(t, end(t, &e), 3000))
-	assert.Positive(t, lost)
-	assert.Positive(t, len(all["n"]))
-	assert.Equal(t, []any{kept}, all["kept"])
-}
-
-// TestLongIdentifier: an identifier is not cut, although fields before it are dropped and texts around it are cut.
-func TestLongIdentifier(t *testing.T) {
-	id := strings.Repeat("i", 100)
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 2000)
-	for range 200 {
-		e.String("before", strings.Repeat("x", 1000))
-	}
-	e.Identifier("id", id)
-	for range 200 {
-		e.String("after", strings.Repeat("x", 1000))
-	}
-	all, _ := values(requireEvent(t, end(t, &e), 2000))
-	assert.NotEmpty(t, all["before"])
-	assert.NotEmpty(t, all["after"])
-	assert.Less(t, len(all["before"]), 200)
-	assert.Equal(t, []any{id}, all["id"])
-}
-
-// TestEmptyIdentifier: an identifier without text makes none of the text behind it.
-func TestEmptyIdentifier(t *testing.T) {
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 300)
-	e.Identifier("id", "")
-	e.String("text", strings.Repeat("x", 1000))
-	all, lost := values(requireEvent(t, end(t, &e), 300))
-	assert.Equal(t, 1, lost)
-	assert.Equal(t, []any{""}, all["id"])
-	assert.Regexp(t, `^x+\.\.\.$`, all["text"][0])
 }
 
 // TestCodesAtTheEnds: the last character of each range is one.
 func TestCodesAtTheEnds(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
-		e.Value("last", TypeOf(Value32, FormatUTF), 0x10ffff)
+		e.Value("last", typeOf(encValue32, formatUTF), 0x10ffff)
 		e.String("replaced", "\ufffd")
 	})
-	assert.Equal(t, []Node{
-		{Name: "last", Type: TypeOf(Value32, FormatUTF), Value: "\U0010ffff"},
-		{Name: "replaced", Type: TypeString, Value: "\ufffd"},
+	assert.Equal(t, []node{
+		{Name: "last", Type: typeOf(encValue32, formatUTF), Value: "\U0010ffff"},
+		{Name: "replaced", Type: typeString, Value: "\ufffd"},
 	}, nodes)
 	assert.Equal(t, "\\n\ufffd", string(appendEscaped(nil, []byte("\n\ufffd"), formUTF8)))
 	r, n := formUTF32Little.rune([]byte{0, 0xd8, 0, 0})
@@ -333,36 +203,16 @@ func TestTimesAtTheEnds(t *testing.T) {
 	}
 }
 
-// TestProtectEndsBefore: the first field behind Protect is dropped as the others are.
-func TestProtectEndsBefore(t *testing.T) {
-	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 1500)
-	e.String("kept", "short")
-	e.Protect()
-	e.String("first", "short")
-	for range 20 {
-		e.String("text", "short")
-	}
-	for i := range 300 {
-		e.Int64("n", int64(i))
-	}
-	all, lost := values(requireEvent(t, end(t, &e), 1500))
-	assert.Positive(t, lost)
-	assert.Less(t, len(all["n"]), 300)
-	assert.Len(t, all["kept"], 1)
-	assert.Empty(t, all["first"])
-}
-
 // TestDecodeChildrenThatAreMissing: the metadata may end before all children of a struct are declared, also where no element of an array has
 // them.
 func TestDecodeChildrenThatAreMissing(t *testing.T) {
-	meta := "e\x00" + "s\x00" + string([]byte{byte(Struct) | flagVariable | chainFlag, 2}) + "x\x00" + string([]byte{byte(Value8)})
+	meta := "e\x00" + "s\x00" + string([]byte{byte(encStruct) | flagVariable | chainFlag, 2}) + "x\x00" + string([]byte{byte(encValue8)})
 	payload := []byte{hostFlags | flagExtension, 0, 0, 0, 0, 0, 0, byte(LevelInfo)}
 	payload = hostOrder.append16(hostOrder.append16(payload, uint16(len(meta))), kindMetadata)
 	payload = append(hostOrder.append16(append(payload, meta...), 0), 0)
 	ev, err := Decode("p_L4K1", payload)
 	require.NoError(t, err)
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
-	assert.Equal(t, []Node{{Name: "s", Type: TypeOf(Struct, 2), Value: []any{}}}, nodes)
+	assert.Equal(t, []node{{Name: "s", Type: typeOf(encStruct, 2), Value: []any{}}}, nodes)
 }

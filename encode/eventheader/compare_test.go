@@ -18,10 +18,10 @@ import (
 
 // requireFields checks that the fields of an event are those that were wanted, in order, except
 // for what the event says it lost.
-func requireFields(t testing.TB, got, want []Node) {
+func requireFields(t testing.TB, got, want []node) {
 	t.Helper()
 	whole := true
-	if n := len(got); n > 0 && got[n-1].Name == TruncatedField && got[n-1].Type == TypeUint16 {
+	if n := len(got); n > 0 && got[n-1].Name == TruncatedField && got[n-1].Type == typeUint16 {
 		require.NotZero(t, got[n-1].Value)
 		got, whole = got[:n-1], false
 	}
@@ -29,18 +29,18 @@ func requireFields(t testing.TB, got, want []Node) {
 }
 
 // compare returns how fields differ from those that were wanted.
-func compare(got, want []Node, whole bool, depth int) error {
+func compare(got, want []node, whole bool, depth int) error {
 	for i, g := range got {
-		if g.Name == OverflowField && i == len(got)-1 {
+		if g.Name == overflowField && i == len(got)-1 {
 			// It has what did not fit beside it.
-			nested, ok := g.Value.([]Node)
+			nested, ok := g.Value.([]node)
 			if !ok {
 				return compareJSON(g, whole)
 			}
 			return compare(nested, want, whole, depth+1)
 		}
 		var err error
-		if want, err = advance(want, whole, func(w Node) error { return compareNode(g, w, whole, depth) }); err != nil {
+		if want, err = advance(want, whole, func(w node) error { return compareNode(g, w, whole, depth) }); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func compare(got, want []Node, whole bool, depth int) error {
 }
 
 // advance returns the fields after the one that fits, which must be the first one if nothing was lost.
-func advance(want []Node, whole bool, fits func(Node) error) ([]Node, error) {
+func advance(want []node, whole bool, fits func(node) error) ([]node, error) {
 	err := errors.New("a field too many")
 	for i, w := range want {
 		if err = fits(w); err == nil {
@@ -65,18 +65,18 @@ func advance(want []Node, whole bool, fits func(Node) error) ([]Node, error) {
 }
 
 // compareNode returns how a field differs from the wanted one, or from what may remain of it.
-func compareNode(got, want Node, whole bool, depth int) error {
+func compareNode(got, want node, whole bool, depth int) error {
 	if got.Name != want.Name || got.Tag != want.Tag {
 		return fmt.Errorf("field %q where %q should be", got.Name, want.Name)
 	}
-	if _, ok := want.Value.([]Node); ok && depth >= maxNesting {
+	if _, ok := want.Value.([]node); ok && depth >= maxNesting {
 		return compareJSON(got, whole)
 	}
-	plain := TypeOf(want.Type.Encoding(), FormatUTFBOM)
-	switch f := want.Type.Format(); {
-	case want.Type.Encoding() == Struct && got.Type.Encoding() == Struct:
+	plain := typeOf(want.Type.encoding(), formatUTFBOM)
+	switch f := want.Type.format(); {
+	case want.Type.encoding() == encStruct && got.Type.encoding() == encStruct:
 	case got.Type == want.Type:
-	case !whole && got.Type == plain && (f == FormatXML || f == FormatJSON):
+	case !whole && got.Type == plain && (f == formatXML || f == FormatJSON):
 	default:
 		return fmt.Errorf("field %q has type %v", got.Name, got.Type)
 	}
@@ -87,11 +87,11 @@ func compareNode(got, want Node, whole bool, depth int) error {
 }
 
 // compareJSON returns how a field differs from JSON, or from what may remain of it.
-func compareJSON(got Node, whole bool) error {
+func compareJSON(got node, whole bool) error {
 	value, ok := got.Value.(string)
 	switch {
-	case ok && got.Type == TypeJSON && json.Valid([]byte(value)):
-	case ok && !whole && got.Type == TypeOf(String8, FormatUTFBOM) && (value == "" || strings.HasSuffix(value, text.CutMark)):
+	case ok && got.Type == typeJSON && json.Valid([]byte(value)):
+	case ok && !whole && got.Type == typeOf(encString8, formatUTFBOM) && (value == "" || strings.HasSuffix(value, text.CutMark)):
 	default:
 		return fmt.Errorf("field %q is not JSON: %v", got.Name, got.Value)
 	}
@@ -101,8 +101,8 @@ func compareJSON(got Node, whole bool) error {
 func compareValue(got, want any, whole bool, depth int) error {
 	same := false
 	switch want := want.(type) {
-	case []Node:
-		got, ok := got.([]Node)
+	case []node:
+		got, ok := got.([]node)
 		if !ok {
 			break
 		}

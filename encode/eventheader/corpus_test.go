@@ -23,9 +23,9 @@ type sample struct {
 // allTypes returns every type that a value can have.
 func allTypes() []Type {
 	var types []Type
-	for e := Value8; e <= maxEncoding; e++ {
+	for e := encValue8; e <= maxEncoding; e++ {
 		for f := FormatDefault; f <= formatOldIP; f++ {
-			if t := TypeOf(e, f); t.fits() {
+			if t := typeOf(e, f); t.fits() {
 				types = append(types, t)
 			}
 		}
@@ -37,11 +37,11 @@ func allTypes() []Type {
 func corpus() []sample {
 	var all []sample
 	for _, t := range allTypes() {
-		e, f := t.Encoding(), t.Format()
+		e, f := t.encoding(), t.format()
 		switch {
 		case e.counted() && e.unit() == 1 && fixedSizes[f] != 0:
 			all = append(all, nullSamples(t)...)
-		case e.unit() > 0 && t != TypeBytes && f != FormatHexBytes:
+		case e.unit() > 0 && t != typeBytes && f != FormatHexBytes:
 			all = append(all, textSamples(t)...)
 		case e.unit() > 0:
 			all = append(all, byteSamples(t)...)
@@ -61,15 +61,15 @@ func bytesOf(b []byte) func(order) []byte { return func(order) []byte { return b
 func counted(t Type, content func(o order) []byte) func(order) []byte {
 	return func(o order) []byte {
 		b := content(o)
-		if !t.Encoding().counted() {
-			return append(b, make([]byte, t.Encoding().unit())...)
+		if !t.encoding().counted() {
+			return append(b, make([]byte, t.encoding().unit())...)
 		}
-		return append(o.append16(nil, uint16(len(b)/t.Encoding().unit())), b...)
+		return append(o.append16(nil, uint16(len(b)/t.encoding().unit())), b...)
 	}
 }
 
 func numberSamples(t Type) []sample {
-	size := t.Encoding().size()
+	size := t.encoding().size()
 	top := uint64(math.MaxUint64) >> (64 - 8*size)
 	number := func(v uint64, want any) sample {
 		return sample{
@@ -80,7 +80,7 @@ func numberSamples(t Type) []sample {
 	}
 	signed := func(v int64, want any) sample { return number(uint64(v), want) }
 	lowest, highest := -1-int64(top>>1), int64(top>>1)
-	switch t.Format() {
+	switch t.format() {
 	case FormatSigned, FormatErrno, FormatPID:
 		return []sample{signed(0, int64(0)), signed(-1, int64(-1)), signed(lowest, lowest), signed(highest, highest)}
 	case FormatTime:
@@ -96,9 +96,9 @@ func numberSamples(t Type) []sample {
 			return number(math.Float64bits(v), v)
 		}
 		return []sample{float(0), float(-0.5), float(math.Pi), float(math.Inf(-1)), float(math.MaxFloat32)}
-	case FormatLatin1:
+	case formatLatin1:
 		return []sample{number('A', "A"), number(0xe9, "é"), number(0, "\x00")}
-	case FormatUTF:
+	case formatUTF:
 		all := []sample{number('A', "A"), number('é', "é"), number(0xd800, "\ufffd")}
 		if size == 4 {
 			all = append(all, number('😀', "😀"), number(math.MaxUint32, "\ufffd"))
@@ -115,15 +115,15 @@ func numberSamples(t Type) []sample {
 // fixedSamples are bytes of the size that the encoding has.
 func fixedSamples(t Type) []sample {
 	id := sequence(1)
-	b := id[:t.Encoding().size()]
+	b := id[:t.encoding().size()]
 	var want any = append([]byte{}, b...)
-	switch t.Format() {
+	switch t.format() {
 	case FormatUUID:
 		want = id
 	case FormatIP:
 		want, _ = netip.AddrFromSlice(b)
 	}
-	return []sample{{typ: t, data: bytesOf(b), want: want, add: func(e *Encoder, name string) { e.Data(name, t, b) }}}
+	return []sample{{typ: t, data: bytesOf(b), want: want, add: func(e *Encoder, name string) { e.network(name, t, b) }}}
 }
 
 // byteSamples are units that are shown as bytes.
@@ -131,7 +131,7 @@ func byteSamples(t Type) []sample {
 	var all []sample
 	for _, v := range [][]byte{{}, {1, 2, 3, 4}, []byte("\xff\x01long")[:4]} {
 		s := sample{typ: t, data: counted(t, bytesOf(v)), want: v}
-		if t == TypeBytes {
+		if t == typeBytes {
 			s.add = func(e *Encoder, name string) { e.Bytes(name, v) }
 		}
 		all = append(all, s)
@@ -143,15 +143,15 @@ func textSamples(t Type) []sample {
 	text := func(v string) sample {
 		s := sample{typ: t, want: v, data: counted(t, func(o order) []byte { return encodedText(o, t, v) })}
 		switch t {
-		case TypeString:
+		case typeString:
 			s.add = func(e *Encoder, name string) { e.String(name, v) }
-		case TypeJSON:
+		case typeJSON:
 			s.add = func(e *Encoder, name string) { e.JSON(name, v) }
 		}
 		return s
 	}
 	all := []sample{text(""), text("a"), text("hello, world"), text("caf\u00e9")}
-	if t.Format() != FormatLatin1 {
+	if t.format() != formatLatin1 {
 		all = append(all, text("日本語 😀"), text("\ufffd"))
 	}
 	return all
@@ -159,8 +159,8 @@ func textSamples(t Type) []sample {
 
 // encodedText returns a text in the units of a type.
 func encodedText(o order, t Type, v string) (b []byte) {
-	switch unit := t.Encoding().unit(); {
-	case t.Format() == FormatLatin1:
+	switch unit := t.encoding().unit(); {
+	case t.format() == formatLatin1:
 		for _, r := range v {
 			b = append(b, byte(r))
 		}
@@ -192,7 +192,7 @@ func nullSamples(t Type) []sample {
 		value(want, func(o order) []byte { return o.appendNumber(nil, size, v) })
 	}
 	id := sequence(1)
-	switch t.Format() {
+	switch t.format() {
 	case FormatUnsigned, FormatHex:
 		number(7, 1, uint64(7))
 		number(math.MaxUint64, 8, uint64(math.MaxUint64))
@@ -219,12 +219,12 @@ func nullSamples(t Type) []sample {
 	return all
 }
 
-var archs = []Arch{Host, LittleEndian64, LittleEndian32, BigEndian64, BigEndian32}
+var archs = []arch{archHost, little64, little32, big64, big32}
 
-func tree(t testing.TB, level Level, b []byte) []Node {
+func tree(t testing.TB, level Level, b []byte) []node {
 	ev, err := Decode(Name{Provider: "test", Level: level}.String(), b)
 	require.NoError(t, err)
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
 	return nodes
 }
@@ -237,8 +237,8 @@ func TestCorpusCoversAllTypes(t *testing.T) {
 	}
 	for _, typ := range allTypes() {
 		assert.True(t, decoded[typ], typ)
-		numbers := typ.Encoding().size() > 0
-		assert.Equal(t, numbers || typ == TypeString || typ == TypeJSON || typ == TypeBytes || typ == typeNull, added[typ], typ)
+		numbers := typ.encoding().size() > 0
+		assert.Equal(t, numbers || typ == typeString || typ == typeJSON || typ == typeBytes || typ == typeNull, added[typ], typ)
 	}
 }
 
@@ -251,30 +251,30 @@ func TestEncoderRoundTrip(t *testing.T) {
 			if s.add == nil {
 				continue
 			}
-			h := Header{Name: "e", Level: LevelInfo, Arch: arch}
-			e.Begin(nil, &h, MaxLimit)
-			e.Value("before", TypeUint8, 1)
+			h := Header{Name: "e", Level: LevelInfo, arch: arch}
+			e.Begin(nil, &h, maxLimit)
+			e.Value("before", typeUint8, 1)
 			s.add(&e, "x")
 			e.BeginStruct("in")
 			s.add(&e, "y")
 			e.EndStruct()
-			e.Value("after", TypeUint8, 2)
+			e.Value("after", typeUint8, 2)
 			b := end(t, &e)
-			want := []Node{
-				{"before", TypeUint8, 0, uint64(1)},
+			want := []node{
+				{"before", typeUint8, 0, uint64(1)},
 				{"x", s.typ, 0, s.want},
-				{"in", TypeOf(Struct, 1), 0, []Node{{"y", s.typ, 0, s.want}}},
-				{"after", TypeUint8, 0, uint64(2)},
+				{"in", typeOf(encStruct, 1), 0, []node{{"y", s.typ, 0, s.want}}},
+				{"after", typeUint8, 0, uint64(2)},
 			}
 			assert.Equal(t, want, tree(t, LevelInfo, b), "sample %d, %v", i, s.typ)
 
 			r := raw{order: o}
-			r.field("before", TypeUint8, 0, 0)
+			r.field("before", typeUint8, 0, 0)
 			r.data = append(r.data, 1)
 			r.value("x", s)
-			r.field("in", TypeOf(Struct, 1), 0, 0)
+			r.field("in", typeOf(encStruct, 1), 0, 0)
 			r.value("y", s)
-			r.field("after", TypeUint8, 0, 0)
+			r.field("after", typeUint8, 0, 0)
 			r.data = append(r.data, 2)
 			assert.Equal(t, r.event(h), b, "sample %d, %v", i, s.typ)
 		}
@@ -302,7 +302,7 @@ func TestDecodeEachType(t *testing.T) {
 				r.count(some)
 				put(some)
 			}
-			three := TypeOf(Struct, 3)
+			three := typeOf(encStruct, 3)
 			r.value("plain", s)
 			r.field("struct", three, 0, 0)
 			inner()
@@ -320,25 +320,25 @@ func TestDecodeEachType(t *testing.T) {
 			r.field("none", three, variable, 0)
 			inner()
 			r.count(0)
-			r.field("after", TypeUint8, 0, 0)
+			r.field("after", typeUint8, 0, 0)
 			r.data = append(r.data, 2)
 
-			children := func(some int) []Node {
+			children := func(some int) []node {
 				elements := []any{}
 				for range some {
 					elements = append(elements, s.want)
 				}
-				return []Node{{"one", s.typ, 0x1234, s.want}, {"two", s.typ, 0, []any{s.want, s.want}}, {"some", s.typ, 0, elements}}
+				return []node{{"one", s.typ, 0x1234, s.want}, {"two", s.typ, 0, []any{s.want, s.want}}, {"some", s.typ, 0, elements}}
 			}
-			want := []Node{
+			want := []node{
 				{"plain", s.typ, 0, s.want},
 				{"struct", three, 0, children(3)},
 				{"fixed", three, 0, []any{children(0), children(1)}},
 				{"structs", three, 0, []any{children(0), children(1), children(2)}},
 				{"none", three, 0, []any{}},
-				{"after", TypeUint8, 0, uint64(2)},
+				{"after", typeUint8, 0, uint64(2)},
 			}
-			require.Equal(t, want, tree(t, LevelInfo, r.event(Header{Name: "e", Level: LevelInfo, Arch: arch})), "sample %d, %v", i, s.typ)
+			require.Equal(t, want, tree(t, LevelInfo, r.event(Header{Name: "e", Level: LevelInfo, arch: arch})), "sample %d, %v", i, s.typ)
 		}
 	}
 }
@@ -346,10 +346,10 @@ func TestDecodeEachType(t *testing.T) {
 func TestHeaderRoundTrip(t *testing.T) {
 	for _, arch := range archs {
 		for _, ids := range [][]UUID{{}, {sequence(1)}, {sequence(1), sequence(2)}, {{}, sequence(2)}} {
-			h := Header{Name: "name", Level: LevelCritical, Opcode: Opcode(0xf0), ID: 0x1234, Version: 5, Tag: 0xabcd, Arch: arch}
+			h := Header{Name: "name", Level: LevelCritical, Opcode: Opcode(0xf0), ID: 0x1234, Version: 5, Tag: 0xabcd, arch: arch}
 			var e Encoder
 			e.Begin(nil, &h, 0, ids...)
-			e.Uint64("x", 1)
+			e.Value("x", typeUint64, 1)
 			ev, err := Decode("p_L1K0", end(t, &e))
 			require.NoError(t, err)
 
@@ -357,7 +357,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 			assert.Equal(t, ids[0], ev.Activity)
 			assert.Equal(t, ids[1], ev.Related)
 			flags, _ := arch.flags()
-			h.Arch = archOf(flags)
+			h.arch = archOf(flags)
 			assert.Equal(t, h, ev.Header)
 		}
 	}

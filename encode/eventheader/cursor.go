@@ -13,14 +13,13 @@ const (
 	maxDepth = 32 // structs within structs, each possibly in an array
 )
 
-// Item is what a [Cursor] stands at.
+// Item is what a [Cursor] stands at: a value, or the begin or end of a struct or an array.
 type Item uint8
 
-// The items. ItemStruct begins a struct and ItemStructEnd ends it, and so for
-// arrays. The elements of an array are ItemValue, or ItemStruct to ItemStructEnd.
+// The items that are no values. The elements of an array follow its ItemArray: values, or ItemStruct to ItemStructEnd each.
 const (
-	ItemNone Item = iota // before the first field or after the last
-	ItemValue
+	itemNone Item = iota // before the first field or after the last
+	itemValue
 	ItemStruct
 	ItemStructEnd
 	ItemArray
@@ -30,7 +29,8 @@ const (
 // Cursor reads the fields of an event one after the other, depth first, without
 // allocating. It is not safe for concurrent use.
 //
-//	c := ev.Cursor()
+//	var c eventheader.Cursor
+//	c.Reset(ev)
 //	for c.Next() {
 //		switch c.Item() { ... }
 //	}
@@ -46,7 +46,7 @@ type Cursor struct {
 
 	item  Item
 	field field
-	value []byte // of an ItemValue, or of an ItemArray whose elements have a fixed size
+	value []byte // of an itemValue, or of an ItemArray whose elements have a fixed size
 	index int    // of an element; -1 outside of arrays
 
 	depth int // open levels
@@ -65,7 +65,7 @@ type level struct {
 func (c *Cursor) Reset(ev *Event) {
 	c.meta, c.data, c.order = ev.meta, ev.data, ev.order
 	c.pos, c.off, c.steps, c.err = 0, 0, maxSteps, nil
-	c.item, c.field, c.value, c.index, c.depth = ItemNone, field{}, nil, -1, 0
+	c.item, c.field, c.value, c.index, c.depth = itemNone, field{}, nil, -1, 0
 }
 
 // Next moves to the next item. It returns false after the last one and after an error.
@@ -79,7 +79,7 @@ func (c *Cursor) Next() bool {
 	}
 	if c.depth == 0 {
 		if c.pos == len(c.meta) {
-			c.item, c.field = ItemNone, field{}
+			c.item, c.field = itemNone, field{}
 			return false
 		}
 		return c.readField()
@@ -117,7 +117,7 @@ func (c *Cursor) end(item Item, l *level) {
 func (c *Cursor) nextElement(l *level) bool {
 	c.field, c.index = l.field, int(l.field.count-l.left)
 	l.left--
-	if l.field.typ.Encoding() != Struct {
+	if l.field.typ.encoding() != encStruct {
 		return c.readValue()
 	}
 	c.pos = int(l.body)
@@ -133,7 +133,7 @@ func (c *Cursor) readField() bool {
 	switch {
 	case f.array != 0:
 		return c.beginArray()
-	case f.typ.Encoding() == Struct:
+	case f.typ.encoding() == encStruct:
 		return c.beginStruct()
 	}
 	return c.readValue()
@@ -148,14 +148,14 @@ func (c *Cursor) beginArray() bool {
 		f.count = c.order.get16(c.data[c.off:])
 		c.off += 2
 	}
-	if size := f.typ.Encoding().size() * int(f.count); size > 0 {
+	if size := f.typ.encoding().size() * int(f.count); size > 0 {
 		if size > len(c.data)-c.off {
 			return c.fail("data", c.off, "array is longer than the event")
 		}
 		c.value = c.data[c.off : c.off+size]
 	}
 	body := uint32(c.pos)
-	if f.typ.Encoding() == Struct && f.count == 0 && !c.skipMeta(int(f.typ.Format())) {
+	if f.typ.encoding() == encStruct && f.count == 0 && !c.skipMeta(int(f.typ.format())) {
 		return false // without elements nobody consumes the children's metadata
 	}
 	c.field = f
@@ -163,7 +163,7 @@ func (c *Cursor) beginArray() bool {
 }
 
 func (c *Cursor) beginStruct() bool {
-	return c.push(ItemStruct, level{field: c.field, left: uint16(c.field.typ.Format())})
+	return c.push(ItemStruct, level{field: c.field, left: uint16(c.field.typ.format())})
 }
 
 func (c *Cursor) push(item Item, l level) bool {
@@ -177,46 +177,40 @@ func (c *Cursor) push(item Item, l level) bool {
 }
 
 func (c *Cursor) fail(part string, at int, problem string) bool {
-	c.item, c.field, c.value = ItemNone, field{}, nil
-	c.err = &DecodeError{Part: part, Offset: at, Problem: problem}
+	c.item, c.field, c.value = itemNone, field{}, nil
+	c.err = &decodeError{part: part, offset: at, problem: problem}
 	return false
 }
 
-// Err returns nil, or the [*DecodeError] that stopped Next. Offsets of metadata
+// Err returns nil, or the error that stopped Next. Offsets of metadata
 // count from the end of the event's name.
 func (c *Cursor) Err() error { return c.err }
 
 // Item returns what the cursor stands at.
 func (c *Cursor) Item() Item { return c.item }
 
-// Name returns the name of the field that the item belongs to. It allocates.
-func (c *Cursor) Name() string { return string(c.NameBytes()) }
-
-// NameBytes returns the bytes of the name, which are part of the payload. They must not be changed.
+// NameBytes returns the name of the field that the item belongs to. It is part of the payload and must not be changed.
 func (c *Cursor) NameBytes() []byte { return c.meta[c.field.nameAt:c.field.nameEnd] }
 
 // Type returns the type of the field. The format of a struct is its number of children.
 func (c *Cursor) Type() Type { return c.field.typ }
 
-// Tag returns the tag of the field, or 0.
-func (c *Cursor) Tag() uint16 { return c.field.tag }
-
-// Value returns the value of an ItemValue, which refers to the payload. That of
-// other items is the zero Value.
+// Value returns the value that the cursor stands at, which refers to the payload. It is the zero Value where a struct or an array
+// begins or ends.
 func (c *Cursor) Value() Value {
-	if c.item != ItemValue {
+	if c.item != itemValue {
 		return Value{}
 	}
 	return Value{typ: c.field.typ, raw: c.value, order: c.order}
 }
 
-// Skip moves to the end of the struct or array that has just begun, so that
+// skip moves to the end of the struct or array that has just begun, so that
 // Next returns what follows it. At other items it does nothing.
-func (c *Cursor) Skip() {
+func (c *Cursor) skip() {
 	if c.item != ItemStruct && c.item != ItemArray {
 		return
 	}
-	if size := c.field.typ.Encoding().size(); size > 0 {
+	if size := c.field.typ.encoding().size(); size > 0 {
 		// Next would need a step for each element.
 		c.off += int(c.stack[c.depth-1].left) * size
 		c.stack[c.depth-1].left = 0
@@ -265,14 +259,14 @@ func (c *Cursor) readMeta() bool {
 			f.tag, b = c.order.get16(b), b[2:]
 		}
 	}
-	f.typ = TypeOf(Encoding(enc&encodingMask), Format(format&formatMask))
+	f.typ = typeOf(encoding(enc&encodingMask), Format(format&formatMask))
 	f.array = enc & flagArray
-	switch e := f.typ.Encoding(); {
+	switch e := f.typ.encoding(); {
 	case e == 0 || e > maxEncoding:
 		return c.fail("metadata", at, "reserved encoding")
 	case f.array == flagArray:
 		return c.fail("metadata", at, "array of both fixed and variable count")
-	case e == Struct && f.typ.Format() == 0:
+	case e == encStruct && f.typ.format() == 0:
 		return c.fail("metadata", at, "struct without children")
 	}
 	if f.array == flagFixed {
@@ -295,8 +289,8 @@ func (c *Cursor) skipMeta(n int) bool {
 		if !c.readMeta() {
 			return false
 		}
-		if c.field.typ.Encoding() == Struct {
-			n += int(c.field.typ.Format())
+		if c.field.typ.encoding() == encStruct {
+			n += int(c.field.typ.format())
 		}
 	}
 	return true
@@ -304,7 +298,7 @@ func (c *Cursor) skipMeta(n int) bool {
 
 func (c *Cursor) readValue() bool {
 	rest := c.data[c.off:]
-	e := c.field.typ.Encoding()
+	e := c.field.typ.encoding()
 	start, size := 0, e.size()
 	switch {
 	case size > 0:
@@ -327,7 +321,7 @@ func (c *Cursor) readValue() bool {
 	if start == 0 && e.unit() > 0 {
 		c.off += e.unit()
 	}
-	c.item = ItemValue
+	c.item = itemValue
 	return true
 }
 

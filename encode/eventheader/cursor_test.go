@@ -12,15 +12,15 @@ import (
 // mixedEvent has values, structs and arrays of both within each other.
 func mixedEvent(t testing.TB) *Event {
 	var r raw
-	r.field("a", TypeInt8, 0, 7)
-	r.field("s", TypeOf(Struct, 2), 0, 0)
-	r.field("list", TypeOf(Struct, 2), variable, 0)
-	r.field("b", TypeUint16, 2, 0)
-	r.field("c", TypeString, 0, 0)
-	r.field("d", TypeBool, 0, 0)
-	r.field("texts", TypeString, variable, 0)
-	r.field("none", TypeOf(Struct, 1), variable, 0)
-	r.field("x", TypeBool, 0, 0)
+	r.field("a", typeInt8, 0, 7)
+	r.field("s", typeOf(encStruct, 2), 0, 0)
+	r.field("list", typeOf(encStruct, 2), variable, 0)
+	r.field("b", typeUint16, 2, 0)
+	r.field("c", typeString, 0, 0)
+	r.field("d", typeBool, 0, 0)
+	r.field("texts", typeString, variable, 0)
+	r.field("none", typeOf(encStruct, 1), variable, 0)
+	r.field("x", typeBool, 0, 0)
 	text := func(s string) {
 		r.count(len(s))
 		r.data = append(r.data, s...)
@@ -43,19 +43,19 @@ func mixedEvent(t testing.TB) *Event {
 }
 
 var itemNames = [...]string{
-	ItemNone: "none", ItemValue: "value", ItemStruct: "struct", ItemStructEnd: "end of struct",
+	itemNone: "none", itemValue: "value", ItemStruct: "struct", ItemStructEnd: "end of struct",
 	ItemArray: "array", ItemArrayEnd: "end of array",
 }
 
 // walk lists the items of an event, with what a cursor says about each.
 func walk(t *testing.T, ev *Event, skip func(*Cursor) bool) string {
 	var b strings.Builder
-	c := ev.Cursor()
-	assert.Equal(t, ItemNone, c.Item())
+	c := ev.cursor()
+	assert.Equal(t, itemNone, c.Item())
 	for c.Next() {
-		fmt.Fprintf(&b, "%s %s", itemNames[c.Item()], c.Name())
-		if c.Tag() != 0 {
-			fmt.Fprintf(&b, " tag %d", c.Tag())
+		fmt.Fprintf(&b, "%s %s", itemNames[c.Item()], string(c.NameBytes()))
+		if c.field.tag != 0 {
+			fmt.Fprintf(&b, " tag %d", c.field.tag)
 		}
 		if int(c.field.count) > 0 {
 			fmt.Fprintf(&b, " of %d", int(c.field.count))
@@ -63,22 +63,22 @@ func walk(t *testing.T, ev *Event, skip func(*Cursor) bool) string {
 		if c.index >= 0 {
 			fmt.Fprintf(&b, " #%d", c.index)
 		}
-		if c.Item() == ItemValue {
-			fmt.Fprintf(&b, " %v %v", c.Value().typ, c.Value().Any())
+		if c.Item() == itemValue {
+			fmt.Fprintf(&b, " %v %v", c.Value().typ, c.Value().any())
 			assert.Equal(t, c.Type(), c.Value().typ)
 		} else {
 			assert.Equal(t, Value{}, c.Value())
-			assert.Nil(t, c.Value().Any())
+			assert.Nil(t, c.Value().any())
 			assert.Equal(t, "null", string(c.Value().AppendJSON(nil)))
 		}
 		b.WriteByte('\n')
 		if skip(c) {
-			c.Skip()
+			c.skip()
 		}
 	}
 	require.NoError(t, c.Err())
-	assert.Equal(t, ItemNone, c.Item())
-	assert.Empty(t, c.Name())
+	assert.Equal(t, itemNone, c.Item())
+	assert.Empty(t, string(c.NameBytes()))
 	assert.False(t, c.Next())
 	return b.String()
 }
@@ -125,7 +125,7 @@ struct s
 array texts of 2
 array none
 `},
-		"arrays of values": {func(c *Cursor) bool { return c.Item() == ItemArray && c.Type() != TypeOf(Struct, 2) }, `value a tag 7 value8 signed -1
+		"arrays of values": {func(c *Cursor) bool { return c.Item() == ItemArray && c.Type() != typeOf(encStruct, 2) }, `value a tag 7 value8 signed -1
 struct s
 array list of 2
 struct list of 2 #0
@@ -167,15 +167,15 @@ end of array none
 
 func TestCursorStopsAtAnError(t *testing.T) {
 	ev := &Event{meta: []byte("a\x00\x02b\x00\x05"), data: []byte{1, 2}}
-	c := ev.Cursor()
+	c := ev.cursor()
 	require.True(t, c.Next())
-	assert.Equal(t, uint64(1), c.Value().Any())
+	assert.Equal(t, uint64(1), c.Value().any())
 	for range 2 {
 		assert.False(t, c.Next())
-		assert.Equal(t, ItemNone, c.Item())
+		assert.Equal(t, itemNone, c.Item())
 		assert.Equal(t, Value{}, c.Value())
-		assert.ErrorIs(t, c.Err(), ErrMalformed)
-		c.Skip()
+		assert.ErrorIs(t, c.Err(), errMalformed)
+		c.skip()
 	}
 }
 
@@ -188,15 +188,15 @@ func TestValuesReferToThePayload(t *testing.T) {
 	b := end(t, &e)
 	ev, err := Decode("p_L4K0", b)
 	require.NoError(t, err)
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
-	c := ev.Cursor()
+	c := ev.cursor()
 	require.True(t, c.Next())
 	v := c.Value()
 	assert.Equal(t, "text", string(v.Raw()))
 	clear(b)
 	assert.Equal(t, "\x00\x00\x00\x00", string(v.Raw()))
-	assert.Equal(t, []Node{
-		{Name: "a", Type: TypeString, Value: "text"}, {Name: "b", Type: TypeBytes, Value: []byte("bytes")},
+	assert.Equal(t, []node{
+		{Name: "a", Type: typeString, Value: "text"}, {Name: "b", Type: typeBytes, Value: []byte("bytes")},
 	}, nodes)
 }

@@ -1,9 +1,6 @@
 package eventheader
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // Event is a decoded event. It refers to the payload that it was decoded from,
 // which must not change while the event is in use. Methods may be called concurrently.
@@ -24,8 +21,7 @@ type Event struct {
 // payload everything from the field eventheader_flags on; what follows the last
 // field is ignored, since perf pads records.
 //
-// Errors are [*DecodeError]; exactly one of event and error is nil. Fields are not looked at yet: [Event.Cursor],
-// [Event.Tree] and [Event.AppendJSON] may still fail.
+// Exactly one of event and error is nil. Fields are not decoded yet: [Cursor.Next] and [Event.AppendFieldsJSON] may still fail.
 func Decode(name string, payload []byte) (*Event, error) {
 	tp, err := ParseName(name)
 	if err != nil {
@@ -42,7 +38,7 @@ func Decode(name string, payload []byte) (*Event, error) {
 // allocate if that had the same name. On an error, ev must not be used but for another Decode.
 func (ev *Event) Decode(tp Name, payload []byte) error {
 	fail := func(at int, problem string) error {
-		return &DecodeError{Part: "header", Offset: at, Problem: problem}
+		return &decodeError{part: "header", offset: at, problem: problem}
 	}
 	if len(payload) < headerSize {
 		return fail(len(payload), "shorter than a header")
@@ -60,7 +56,7 @@ func (ev *Event) Decode(tp Name, payload []byte) error {
 			Tag:     o.get16(payload[4:]),
 			Opcode:  Opcode(payload[6]),
 			Level:   Level(payload[7]),
-			Arch:    archOf(flags),
+			arch:    archOf(flags),
 		},
 		Tracepoint: tp,
 		order:      o,
@@ -91,7 +87,7 @@ func (ev *Event) Decode(tp Name, payload []byte) error {
 	ev.data = rest
 	nameEnd := bytes.IndexByte(ev.meta, 0)
 	if nameEnd < 0 {
-		return &DecodeError{Part: "metadata", Problem: "event name does not end"}
+		return &decodeError{part: "metadata", problem: "event name does not end"}
 	}
 	if name := ev.meta[:nameEnd]; ev.Name != string(name) {
 		ev.Name = string(name)
@@ -128,68 +124,4 @@ func (ev *Event) extension(kind uint16, content []byte) string {
 		copy(ev.Related[:], content[copy(ev.Activity[:], content):])
 	}
 	return ""
-}
-
-// Cursor returns a cursor before the event's first field.
-func (ev *Event) Cursor() *Cursor {
-	c := new(Cursor)
-	c.Reset(ev)
-	return c
-}
-
-// displayName returns the event's name without attributes, which follow a
-// semicolon.
-func (ev *Event) displayName() string {
-	name, _, _ := strings.Cut(ev.Name, ";")
-	return name
-}
-
-// Node is a field of a materialised event.
-type Node struct {
-	Name string
-	Type Type // the format of a struct is its number of children
-	Tag  uint16
-	// Value is what [Value.Any] returns; of a struct []Node, of an array []any,
-	// whose elements are values or, in an array of structs, []Node.
-	Value any
-}
-
-// Tree returns the event's fields. They do not refer to the payload. Exactly one of fields and error is nil.
-func (ev *Event) Tree() ([]Node, error) {
-	c := ev.Cursor()
-	nodes := []Node{}
-	for c.Next() {
-		nodes = append(nodes, c.node())
-	}
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return nodes, nil
-}
-
-// node reads the field that the cursor stands at up to its end.
-func (c *Cursor) node() Node {
-	n := Node{Name: c.Name(), Type: c.Type(), Tag: c.Tag()}
-	n.Value = c.any()
-	return n
-}
-
-// any reads the value, struct or array that the cursor stands at up to its end. The depth of
-// a cursor's stack bounds the recursion.
-func (c *Cursor) any() any {
-	switch c.item {
-	case ItemStruct:
-		nodes := []Node{}
-		for c.Next() && c.item != ItemStructEnd {
-			nodes = append(nodes, c.node())
-		}
-		return nodes
-	case ItemArray:
-		elements := []any{}
-		for c.Next() && c.item != ItemArrayEnd {
-			elements = append(elements, c.any())
-		}
-		return elements
-	}
-	return c.Value().Any()
 }

@@ -17,70 +17,70 @@ import (
 type refusal struct {
 	tp      string
 	payload string
-	want    DecodeError
+	want    decodeError
 }
 
 func TestDecodeRefuses(t *testing.T) {
 	const header = "07 00 00 00 00 00 00 05 "
 	tests := map[string]refusal{
-		"name":              {"p", header, DecodeError{"name", 0, "no _L followed by a level"}},
-		"nothing":           {"p_L5K0", "", DecodeError{"header", 0, "shorter than a header"}},
-		"part of a header":  {"p_L5K0", "07 00 00 00 00 00 00", DecodeError{"header", 7, "shorter than a header"}},
-		"unknown flag":      {"p_L5K0", "0f 00 00 00 00 00 00 05", DecodeError{"header", 0, "unknown flags"}},
-		"another level":     {"p_L4K0", header, DecodeError{"header", 7, "level differs from that of the tracepoint's name"}},
-		"no extension":      {"p_L5K0", "03 00 00 00 00 00 00 05", DecodeError{"header", 8, "no metadata"}},
-		"part of one":       {"p_L5K0", header + "01 00 01", DecodeError{"header", 8, "extension is cut off"}},
-		"long one":          {"p_L5K0", header + "02 00 01 00 41", DecodeError{"header", 8, "extension is longer than the event"}},
-		"kind 0":            {"p_L5K0", header + "00 00 00 00", DecodeError{"header", 8, "extension of kind 0"}},
-		"chain to nowhere":  {"p_L5K0", header + "02 00 01 80 41 00", DecodeError{"header", 14, "extension is cut off"}},
-		"other kinds only":  {"p_L5K0", header + "01 00 77 00 41", DecodeError{"header", 8, "no metadata"}},
-		"two metadata":      {"p_L5K0", header + "02 00 01 80 41 00 02 00 01 00 41 00", DecodeError{"header", 14, "second metadata extension"}},
-		"two activities":    {"p_L5K0", header + "10 00 02 80" + strings.Repeat("00", 16) + "10 00 02 00" + strings.Repeat("00", 16), DecodeError{"header", 28, "second activity extension"}},
-		"activity of 17":    {"p_L5K0", header + "11 00 02 00" + strings.Repeat("00", 17), DecodeError{"header", 8, "activity extension of neither 16 nor 32 bytes"}},
-		"name without end":  {"p_L5K0", header + "01 00 01 00 41", DecodeError{"metadata", 0, "event name does not end"}},
-		"no event name":     {"p_L5K0", header + "00 00 01 00", DecodeError{"metadata", 0, "event name does not end"}},
-		"field without end": fieldError("61", "", DecodeError{"metadata", 0, "field name does not end"}),
-		"no type":           fieldError("61 00", "", DecodeError{"metadata", 2, "field type is cut off"}),
-		"no format":         fieldError("61 00 82", "", DecodeError{"metadata", 2, "field format is cut off"}),
-		"no tag":            fieldError("61 00 82 81 00", "", DecodeError{"metadata", 2, "field tag is cut off"}),
-		"no count":          fieldError("61 00 22 01", "", DecodeError{"metadata", 2, "count of a fixed array is cut off"}),
-		"count of 0":        fieldError("61 00 22 00 00", "", DecodeError{"metadata", 2, "fixed array without elements"}),
-		"both arrays":       fieldError("61 00 62 00 00", "", DecodeError{"metadata", 2, "array of both fixed and variable count"}),
-		"encoding 0":        fieldError("61 00 00", "", DecodeError{"metadata", 2, "reserved encoding"}),
-		"encoding 14":       fieldError("61 00 0e", "", DecodeError{"metadata", 2, "reserved encoding"}),
-		"empty struct":      fieldError("61 00 01", "", DecodeError{"metadata", 2, "struct without children"}),
-		"second field":      fieldError("61 00 02 62", "00", DecodeError{"metadata", 3, "field name does not end"}),
-		"no value":          fieldError("61 00 02", "", DecodeError{"data", 0, "value is longer than the event"}),
-		"half a value":      fieldError("61 00 02 62 00 05", "01 00 00 00", DecodeError{"data", 1, "value is longer than the event"}),
-		"half a count":      fieldError("61 00 0a", "01", DecodeError{"data", 0, "count of a value is cut off"}),
-		"half a string":     fieldError("61 00 0b", "02 00 41 00 42", DecodeError{"data", 0, "value is longer than the event"}),
-		"string without 0":  fieldError("61 00 08", "41 00 00", DecodeError{"data", 0, "zero-terminated string does not end"}),
-		"half array count":  fieldError("61 00 42", "01", DecodeError{"data", 0, "array count is cut off"}),
-		"half an array":     fieldError("61 00 44", "02 00 01 00 00 00 02", DecodeError{"data", 2, "array is longer than the event"}),
-		"half a pair":       fieldError("61 00 2a 02 00", "00 00", DecodeError{"data", 2, "count of a value is cut off"}),
-		"too deep":          fieldError(strings.Repeat("61 00 81 01", 70), "", DecodeError{"metadata", 4*65 + 2, "nested too deeply"}),
+		"name":              {"p", header, decodeError{"name", 0, "no _L followed by a level"}},
+		"nothing":           {"p_L5K0", "", decodeError{"header", 0, "shorter than a header"}},
+		"part of a header":  {"p_L5K0", "07 00 00 00 00 00 00", decodeError{"header", 7, "shorter than a header"}},
+		"unknown flag":      {"p_L5K0", "0f 00 00 00 00 00 00 05", decodeError{"header", 0, "unknown flags"}},
+		"another level":     {"p_L4K0", header, decodeError{"header", 7, "level differs from that of the tracepoint's name"}},
+		"no extension":      {"p_L5K0", "03 00 00 00 00 00 00 05", decodeError{"header", 8, "no metadata"}},
+		"part of one":       {"p_L5K0", header + "01 00 01", decodeError{"header", 8, "extension is cut off"}},
+		"long one":          {"p_L5K0", header + "02 00 01 00 41", decodeError{"header", 8, "extension is longer than the event"}},
+		"kind 0":            {"p_L5K0", header + "00 00 00 00", decodeError{"header", 8, "extension of kind 0"}},
+		"chain to nowhere":  {"p_L5K0", header + "02 00 01 80 41 00", decodeError{"header", 14, "extension is cut off"}},
+		"other kinds only":  {"p_L5K0", header + "01 00 77 00 41", decodeError{"header", 8, "no metadata"}},
+		"two metadata":      {"p_L5K0", header + "02 00 01 80 41 00 02 00 01 00 41 00", decodeError{"header", 14, "second metadata extension"}},
+		"two activities":    {"p_L5K0", header + "10 00 02 80" + strings.Repeat("00", 16) + "10 00 02 00" + strings.Repeat("00", 16), decodeError{"header", 28, "second activity extension"}},
+		"activity of 17":    {"p_L5K0", header + "11 00 02 00" + strings.Repeat("00", 17), decodeError{"header", 8, "activity extension of neither 16 nor 32 bytes"}},
+		"name without end":  {"p_L5K0", header + "01 00 01 00 41", decodeError{"metadata", 0, "event name does not end"}},
+		"no event name":     {"p_L5K0", header + "00 00 01 00", decodeError{"metadata", 0, "event name does not end"}},
+		"field without end": fieldError("61", "", decodeError{"metadata", 0, "field name does not end"}),
+		"no type":           fieldError("61 00", "", decodeError{"metadata", 2, "field type is cut off"}),
+		"no format":         fieldError("61 00 82", "", decodeError{"metadata", 2, "field format is cut off"}),
+		"no tag":            fieldError("61 00 82 81 00", "", decodeError{"metadata", 2, "field tag is cut off"}),
+		"no count":          fieldError("61 00 22 01", "", decodeError{"metadata", 2, "count of a fixed array is cut off"}),
+		"count of 0":        fieldError("61 00 22 00 00", "", decodeError{"metadata", 2, "fixed array without elements"}),
+		"both arrays":       fieldError("61 00 62 00 00", "", decodeError{"metadata", 2, "array of both fixed and variable count"}),
+		"encoding 0":        fieldError("61 00 00", "", decodeError{"metadata", 2, "reserved encoding"}),
+		"encoding 14":       fieldError("61 00 0e", "", decodeError{"metadata", 2, "reserved encoding"}),
+		"empty struct":      fieldError("61 00 01", "", decodeError{"metadata", 2, "struct without children"}),
+		"second field":      fieldError("61 00 02 62", "00", decodeError{"metadata", 3, "field name does not end"}),
+		"no value":          fieldError("61 00 02", "", decodeError{"data", 0, "value is longer than the event"}),
+		"half a value":      fieldError("61 00 02 62 00 05", "01 00 00 00", decodeError{"data", 1, "value is longer than the event"}),
+		"half a count":      fieldError("61 00 0a", "01", decodeError{"data", 0, "count of a value is cut off"}),
+		"half a string":     fieldError("61 00 0b", "02 00 41 00 42", decodeError{"data", 0, "value is longer than the event"}),
+		"string without 0":  fieldError("61 00 08", "41 00 00", decodeError{"data", 0, "zero-terminated string does not end"}),
+		"half array count":  fieldError("61 00 42", "01", decodeError{"data", 0, "array count is cut off"}),
+		"half an array":     fieldError("61 00 44", "02 00 01 00 00 00 02", decodeError{"data", 2, "array is longer than the event"}),
+		"half a pair":       fieldError("61 00 2a 02 00", "00 00", decodeError{"data", 2, "count of a value is cut off"}),
+		"too deep":          fieldError(strings.Repeat("61 00 81 01", 70), "", decodeError{"metadata", 4*65 + 2, "nested too deeply"}),
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			ev, err := Decode(tt.tp, unhex(t, tt.payload))
 			if err == nil {
 				requireConsistent(t, ev)
-				_, err = ev.Tree()
+				_, err = ev.tree()
 			} else {
 				assert.Nil(t, ev)
 			}
-			var detail *DecodeError
+			var detail *decodeError
 			require.ErrorAs(t, err, &detail)
 			assert.Equal(t, tt.want, *detail)
-			assert.ErrorIs(t, err, ErrMalformed)
-			assert.ErrorContains(t, err, tt.want.Part)
-			assert.ErrorContains(t, err, tt.want.Problem)
+			assert.ErrorIs(t, err, errMalformed)
+			assert.ErrorContains(t, err, tt.want.part)
+			assert.ErrorContains(t, err, tt.want.problem)
 		})
 	}
 }
 
 // fieldError is a case of TestDecodeRefuses with such metadata and data after an event name.
-func fieldError(meta, data string, want DecodeError) refusal {
+func fieldError(meta, data string, want decodeError) refusal {
 	size := len(strings.ReplaceAll(meta, " ", ""))/2 + 2
 	payload := fmt.Sprintf("07 00 00 00 00 00 00 05 %02x %02x 01 00 41 00 %s %s", size&0xff, size>>8, meta, data)
 	return refusal{"p_L5K0", payload, want}
@@ -113,7 +113,7 @@ func TestDecodeTakesWhatOtherProducersWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ev, err := Decode("p_L5K0", unhex(t, tt.payload))
 			require.NoError(t, err)
-			got, err := ev.AppendJSON(nil)
+			got, err := ev.appendJSON(nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, string(got))
 			requireConsistent(t, ev)
@@ -124,18 +124,18 @@ func TestDecodeTakesWhatOtherProducersWrite(t *testing.T) {
 // TestDecodeEachPrefix cuts events at each byte: all that remains is malformed.
 func TestDecodeEachPrefix(t *testing.T) {
 	testscale.HostOnly(t)
-	for _, arch := range []Arch{LittleEndian64, BigEndian32} {
+	for _, arch := range []arch{little64, big32} {
 		b, _ := every(t, arch, 1000)
 		for _, payload := range [][]byte{b[4:], corpusEvent(t, arch)} {
 			for n := range payload {
 				ev, err := Decode("p_L4K0", slices.Clip(payload[:n]))
 				if err == nil {
-					c := ev.Cursor()
+					c := ev.cursor()
 					for c.Next() {
 					}
 					err = c.Err()
 				}
-				require.ErrorIs(t, err, ErrMalformed, "%d of %d bytes", n, len(payload))
+				require.ErrorIs(t, err, errMalformed, "%d of %d bytes", n, len(payload))
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func TestDecodeEachPrefix(t *testing.T) {
 // TestDecodeEachByteWrong changes each byte of an event.
 func TestDecodeEachByteWrong(t *testing.T) {
 	testscale.HostOnly(t)
-	for _, arch := range []Arch{LittleEndian64, BigEndian32} {
+	for _, arch := range []arch{little64, big32} {
 		payload, _ := every(t, arch, 700)
 		payload = slices.Clip(payload[4:])
 		var out []byte
@@ -153,12 +153,12 @@ func TestDecodeEachByteWrong(t *testing.T) {
 				payload[i] = c
 				ev, err := Decode("p_L4K0", payload)
 				if err == nil {
-					out, err = ev.AppendJSON(out[:0])
+					out, err = ev.appendJSON(out[:0])
 				}
 				if err == nil {
 					require.True(t, json.Valid(out), "%s", out)
 				} else {
-					require.ErrorIs(t, err, ErrMalformed)
+					require.ErrorIs(t, err, errMalformed)
 				}
 			}
 			payload[i] = was
@@ -181,7 +181,7 @@ func TestDecodeGarbage(t *testing.T) {
 		if ev, err := Decode("p_L5K0", slices.Clip(b)); err == nil {
 			requireConsistent(t, ev)
 		} else {
-			require.ErrorIs(t, err, ErrMalformed)
+			require.ErrorIs(t, err, errMalformed)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestDecodeIsBounded(t *testing.T) {
 		data []byte
 	}{
 		"long names in an array": {
-			meta: append(append([]byte("a\x00\xc1\x01"), name...), 0, byte(Value8)),
+			meta: append(append([]byte("a\x00\xc1\x01"), name...), 0, byte(encValue8)),
 			data: append(o.append16(nil, 30_000), make([]byte, 30_000)...),
 		},
 		"arrays of nothing in an array": {
@@ -209,9 +209,9 @@ func TestDecodeIsBounded(t *testing.T) {
 	for what, tt := range tests {
 		t.Run(what, func(t *testing.T) {
 			ev := &Event{meta: tt.meta, data: tt.data}
-			_, err := ev.Tree()
+			_, err := ev.tree()
 			assert.ErrorContains(t, err, "more items than the decoder takes")
-			_, err = ev.AppendJSON(nil)
+			_, err = ev.appendJSON(nil)
 			assert.ErrorContains(t, err, "more items than the decoder takes")
 		})
 	}
@@ -219,23 +219,23 @@ func TestDecodeIsBounded(t *testing.T) {
 
 func TestDecodeLongestArray(t *testing.T) {
 	ev := &Event{meta: []byte("a\x00\x42"), data: append(hostOrder.append16(nil, 65535), make([]byte, 65535)...)}
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
 	assert.Len(t, nodes[0].Value, 65535)
-	b, err := ev.AppendJSON(nil)
+	b, err := ev.appendJSON(nil)
 	require.NoError(t, err)
 	assert.True(t, json.Valid(b))
 }
 
 func TestEventIsReadConcurrently(t *testing.T) {
-	ev, err := Decode("p_L4K0", corpusEvent(t, Host))
+	ev, err := Decode("p_L4K0", corpusEvent(t, archHost))
 	require.NoError(t, err)
-	want, err := ev.AppendJSON(nil)
+	want, err := ev.appendJSON(nil)
 	require.NoError(t, err)
 	for range 4 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			b, err := ev.AppendJSON(nil)
+			b, err := ev.appendJSON(nil)
 			require.NoError(t, err)
 			require.Equal(t, string(want), string(b))
 		})
@@ -247,11 +247,11 @@ func TestEventClone(t *testing.T) {
 		payload := corpusEvent(t, arch)
 		ev, err := Decode("p_L4K0", payload)
 		require.NoError(t, err)
-		want, err := ev.AppendJSON(nil)
+		want, err := ev.appendJSON(nil)
 		require.NoError(t, err)
 		clone := ev.Clone()
 		clear(payload)
-		got, err := clone.AppendJSON(nil)
+		got, err := clone.appendJSON(nil)
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(got))
 		assert.Equal(t, ev.Header, clone.Header)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -18,7 +19,7 @@ import (
 // package's documentation says, so that it does not matter in which order fields come. Names and texts are made
 // valid and printable: in names, a semicolon and each byte of what package text would escape, but for backslashes,
 // become an underscore, as does an empty name; texts are escaped. Only a mistake of the
-// program, such as a type that a method does not take, or a limit below [Header.MinLimit] is an error of End.
+// program, such as a type that a method does not take, or a limit too small for any event is an error of End.
 //
 // Until End an Encoder takes memory for all fields. Each name, text, binary and array counts with at most as many
 // bytes as the limit has, and there are at most 4096 of them.
@@ -40,13 +41,11 @@ type Encoder struct {
 	start int // of the event in meta
 	sized int // of the metadata's size in meta
 	first int // of the first field in meta; 0 outside of Begin and End
-	fixed int // where the fields begin in meta that are dropped before others
 
-	parents     []frame
-	identifiers []int // where in data the texts are that are never cut
+	parents []frame
+	fitting fitting // by truncate
 
 	json    []byte // scratch
-	lengths []int  // scratch
 	skipped int    // open structs that are dropped
 	saved   int    // spare, while it is made negative so that their fields are refused
 	lost    int    // for TruncatedField
@@ -56,7 +55,7 @@ type Encoder struct {
 // frame is an open struct, or the event itself.
 type frame struct {
 	// spare is how many fields fit before the last one that does. At -1 that one is
-	// written, which the next one moves to OverflowField.
+	// written, which the next one moves to overflowField.
 	spare       int
 	last        offset // where in meta the last field begins that fits
 	lastData    offset // where its data begins
@@ -64,7 +63,7 @@ type frame struct {
 	format      offset // of the struct's number of children in meta
 	dataBefore  offset // length of the data before the struct
 	itemsBefore int32  // that decoders took before it
-	overflow    bool   // it is the OverflowField of the frame around it
+	overflow    bool   // it is the overflowField of the frame around it
 }
 
 // offset is a position in metadata or data. It is small, since frames are copied.
@@ -72,8 +71,7 @@ type offset = uint32
 
 // Begin starts an event. It will be appended to dst, which the caller must not
 // use before [Encoder.End] returns it. The payload, from the header on, will have
-// at most limit bytes; 0 means [DefaultLimit] and more than [MaxLimit] means
-// that. The activity id and the related activity id are optional.
+// at most limit bytes; 0 means [tracepoint.MaxPayload]. No event has more than 65467 bytes. The activity id and the related activity id are optional.
 //
 // A caller that passes the result to the kernel begins with 4 bytes in dst for
 // the write index. They do not count.
@@ -83,7 +81,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 	}
 	e.start = len(dst)
 	e.limit = clampLimit(limit)
-	e.lost, e.skipped, e.fixed, e.err = 0, 0, 0, nil
+	e.lost, e.skipped, e.err = 0, 0, nil
 	if len(activity) == 0 && cap(dst)-len(dst) >= minEvent && e.isPrefix(h) {
 		dst = append(dst, e.prefix...)
 		e.sized = e.start + headerSize
@@ -97,7 +95,6 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 		e.data = make([]byte, 0, minData)
 	}
 	e.data = e.data[:0]
-	e.identifiers = e.identifiers[:0]
 	e.parents = e.parents[:0]
 	e.items = maxItems - maxFields
 	e.spare, e.overflow = maxFields-1, false
@@ -106,7 +103,7 @@ func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
 // isPrefix reports whether the event begins like the one before.
 func (e *Encoder) isPrefix(h *Header) bool {
 	p := &e.prefixHeader
-	return h.Level == p.Level && h.Opcode == p.Opcode && h.ID == p.ID && h.Version == p.Version && h.Tag == p.Tag && h.Arch == p.Arch &&
+	return h.Level == p.Level && h.Opcode == p.Opcode && h.ID == p.ID && h.Version == p.Version && h.Tag == p.Tag && h.arch == p.arch &&
 		len(e.prefix) > headerSize+extensionSize && h.Name == string(e.prefix[headerSize+extensionSize:len(e.prefix)-1])
 }
 
@@ -132,14 +129,13 @@ func (e *Encoder) beginWith(dst []byte, h *Header, activity []UUID) []byte {
 
 func clampLimit(limit int) int {
 	if limit <= 0 {
-		return DefaultLimit
+		return defaultLimit
 	}
-	return min(limit, MaxLimit)
+	return min(limit, maxLimit)
 }
 
 // End returns dst with the event appended. On an error dst is as it was before
-// Begin: [ErrInvalid] if a level or a type was wrong, [ErrTooLarge] if the event does not fit the limit,
-// which is less than [Header.MinLimit]. Structs that are still open are closed.
+// Begin: a level or a type was wrong, or header and name do not fit the limit. Structs that are still open are closed.
 func (e *Encoder) End() ([]byte, error) {
 	for e.skipped|len(e.parents) != 0 {
 		e.pop()
@@ -159,11 +155,6 @@ func (e *Encoder) End() ([]byte, error) {
 	return dst, nil
 }
 
-// Protect makes the fields so far survive those that follow: where an event is too large although its texts are cut, End drops
-// the others first. They should be fields that each event of a kind has, with attributes behind them. Call it at most once
-// in an event, outside of structs.
-func (e *Encoder) Protect() { e.fixed = len(e.meta) }
-
 // problem returns why there is no event.
 func (e *Encoder) problem() error {
 	switch {
@@ -172,20 +163,19 @@ func (e *Encoder) problem() error {
 	case e.first == 0:
 		return errNoBegin
 	case e.first-e.start+truncatedSize > e.limit:
-		return fmt.Errorf("%w: header and name need %d bytes of %d", ErrTooLarge, e.first-e.start+truncatedSize, e.limit)
+		return fmt.Errorf("%w: header and name need %d bytes of %d", errTooLarge, e.first-e.start+truncatedSize, e.limit)
 	}
 	return nil
 }
 
 // truncate cuts what is too large and adds TruncatedField.
 func (e *Encoder) truncate() {
-	f := fitting{
-		meta: e.meta[e.first:], data: e.data, order: e.order, identifiers: e.identifiers,
-		lengths: e.lengths, fixed: e.fixed - e.first,
+	f := &e.fitting
+	*f = fitting{meta: e.meta[e.first:], data: e.data, order: e.order}
+	if limit := e.limit - truncatedSize - (e.first - e.start); len(f.meta)+len(f.data) > limit {
+		e.lost += truncate.Fit(f, limit)
 	}
-	f.fit(e.limit - truncatedSize - (e.first - e.start))
-	e.meta, e.data, e.lengths = e.meta[:e.first+len(f.meta)], f.data, f.lengths
-	e.lost += f.lost
+	e.meta, e.data = e.meta[:e.first+len(f.meta)], f.data
 	e.meta = appendTruncatedMeta(e.meta)
 	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }
@@ -203,7 +193,7 @@ func (e *Encoder) close() {
 }
 
 func appendTruncatedMeta(meta []byte) []byte {
-	return append(append(meta, TruncatedField...), 0, byte(Value16))
+	return append(append(meta, TruncatedField...), 0, byte(encValue16))
 }
 
 // eventName returns what takes the place of an empty name or one that is too long.
@@ -217,10 +207,10 @@ func (e *Encoder) eventName(name string) string {
 
 // Payload limits in bytes, counted from the header's first byte on.
 const (
-	// DefaultLimit is what ftrace keeps: it discards larger payloads silently.
-	DefaultLimit = tracepoint.MaxPayload
-	// MaxLimit is what producers of other languages allow.
-	MaxLimit = 65467
+	// defaultLimit is what ftrace keeps: it discards larger payloads silently.
+	defaultLimit = tracepoint.MaxPayload
+	// maxLimit is what producers of other languages allow.
+	maxLimit = 65467
 )
 
 // Names of the fields that an encoder adds.
@@ -229,10 +219,10 @@ const (
 	// unsigned integer of 16 bits that says how many values were cut and how many
 	// fields were dropped.
 	TruncatedField = "_truncated"
-	// OverflowField is the last child of a struct that would have more than 127, and
+	// overflowField is the last child of a struct that would have more than 127, and
 	// the last field of an event that would have more than 254: a struct with the
 	// others.
-	OverflowField = "_overflow"
+	overflowField = "_overflow"
 )
 
 // Limits of the decoders in C++ and Rust; the others are more lenient.
@@ -254,36 +244,35 @@ const (
 )
 
 var (
-	// ErrInvalid is wrapped by errors about what a caller asked for: a name, a
-	// type, a level. It is a mistake in the program, never a property of the data that is logged.
-	ErrInvalid = errors.New("invalid EventHeader event")
+	// errInvalid is wrapped by errors about the arguments of a caller: a name, a type, a level.
+	errInvalid = errors.New("invalid EventHeader event")
 
-	// ErrTooLarge is wrapped by the error of an event that does not fit the
+	// errTooLarge is wrapped by the error of an event that does not fit the
 	// payload limit even after all its values were cut.
-	ErrTooLarge = errors.New("EventHeader event does not fit the payload limit")
+	errTooLarge = errors.New("EventHeader event does not fit the payload limit")
 
-	// ErrMalformed is wrapped by every error of the decoder.
-	ErrMalformed = errors.New("malformed EventHeader event")
+	// errMalformed is wrapped by every error of the decoder.
+	errMalformed = errors.New("malformed EventHeader event")
 )
 
-// DecodeError says what is wrong with the bytes or the tracepoint name of an
+// decodeError says what is wrong with the bytes or the tracepoint name of an
 // event that was to be decoded.
-type DecodeError struct {
-	Part    string // "name", "header", "metadata" or "data"
-	Offset  int    // in bytes from the start of the part
-	Problem string
+type decodeError struct {
+	part    string // "name", "header", "metadata" or "data"
+	offset  int    // in bytes from the start of the part
+	problem string
 }
 
 // Error implements error.
-func (e *DecodeError) Error() string {
-	return fmt.Sprintf("%v: %s, byte %d: %s", ErrMalformed, e.Part, e.Offset, e.Problem)
+func (e *decodeError) Error() string {
+	return fmt.Sprintf("%v: %s, byte %d: %s", errMalformed, e.part, e.offset, e.problem)
 }
 
-// Unwrap returns [ErrMalformed].
-func (e *DecodeError) Unwrap() error { return ErrMalformed }
+// Unwrap returns errMalformed.
+func (e *decodeError) Unwrap() error { return errMalformed }
 
 var errNoBegin = invalidf("End without Begin")
 
 func invalidf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", errInvalid, fmt.Sprintf(format, args...))
 }

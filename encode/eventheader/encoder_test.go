@@ -14,24 +14,24 @@ import (
 )
 
 // encoded returns the fields of an event that has the largest limit.
-func encoded(t testing.TB, add func(*Encoder)) []Node {
+func encoded(t testing.TB, add func(*Encoder)) []node {
 	t.Helper()
 	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, maxLimit)
 	add(&e)
-	return requireEvent(t, end(t, &e), MaxLimit)
+	return requireEvent(t, end(t, &e), maxLimit)
 }
 
 // requireNumbers checks that fields are "f0": 0, "f1": 1 and so on, of which the innermost struct has at most most.
-func requireNumbers(t *testing.T, nodes []Node, n, most int) {
+func requireNumbers(t *testing.T, nodes []node, n, most int) {
 	t.Helper()
 	for i := range n {
 		if most == 1 && i < n-1 {
 			require.Len(t, nodes, 1)
-			require.Equal(t, OverflowField, nodes[0].Name)
-			nodes, most = nodes[0].Value.([]Node), maxStructSize
+			require.Equal(t, overflowField, nodes[0].Name)
+			nodes, most = nodes[0].Value.([]node), maxStructSize
 		}
-		require.Equal(t, Node{Name: fmt.Sprint("f", i), Type: TypeUint64, Value: uint64(i)}, nodes[0])
+		require.Equal(t, node{Name: fmt.Sprint("f", i), Type: typeUint64, Value: uint64(i)}, nodes[0])
 		nodes, most = nodes[1:], most-1
 	}
 	require.Empty(t, nodes)
@@ -42,7 +42,7 @@ func TestEncoderLosesNoAttribute(t *testing.T) {
 	for _, n := range []int{1, 126, 127, 128, 129, 253, 254, 255, 256, 1000} {
 		addAll := func(e *Encoder) {
 			for i := range n {
-				e.Uint64(fmt.Sprint("f", i), uint64(i))
+				e.Value(fmt.Sprint("f", i), typeUint64, uint64(i))
 			}
 		}
 		t.Run(fmt.Sprint("struct of ", n), func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestEncoderLosesNoAttribute(t *testing.T) {
 				e.Bool("after", true)
 			})
 			require.Len(t, nodes, 2)
-			assert.Equal(t, Node{Name: "after", Type: TypeBool, Value: true}, nodes[1])
-			assert.Equal(t, TypeOf(Struct, Format(min(n, 127))), nodes[0].Type)
-			requireNumbers(t, nodes[0].Value.([]Node), n, maxStructSize)
+			assert.Equal(t, node{Name: "after", Type: typeBool, Value: true}, nodes[1])
+			assert.Equal(t, typeOf(encStruct, Format(min(n, 127))), nodes[0].Type)
+			requireNumbers(t, nodes[0].Value.([]node), n, maxStructSize)
 		})
 		t.Run(fmt.Sprint("event of ", n), func(t *testing.T) {
 			requireNumbers(t, encoded(t, addAll), n, maxFields)
@@ -78,12 +78,12 @@ func TestEncoderOverflowsStructsWithinStructs(t *testing.T) {
 	// It is cut by its size, not by the number of its fields: those that fit are whole.
 	last := nodes[len(nodes)-1]
 	assert.Equal(t, TruncatedField, last.Name)
-	inner := nodes[0].Value.([]Node)
+	inner := nodes[0].Value.([]node)
 	require.Greater(t, len(inner), 20)
 	for _, n := range inner[:20] {
-		children := n.Value.([]Node)
+		children := n.Value.([]node)
 		require.Len(t, children, 127)
-		assert.Equal(t, OverflowField, children[126].Name)
+		assert.Equal(t, overflowField, children[126].Name)
 		assert.Len(t, children[126].Value, 4)
 	}
 }
@@ -105,15 +105,15 @@ func TestEncoderOverflowsAllKindsOfFields(t *testing.T) {
 		e.Float64("nan", math.NaN())
 		e.EndStruct()
 	})
-	children := nodes[0].Value.([]Node)
+	children := nodes[0].Value.([]node)
 	require.Len(t, children, 127)
-	nan := children[126].Value.([]Node)[3].Value.(float64)
+	nan := children[126].Value.([]node)[3].Value.(float64)
 	assert.True(t, math.IsNaN(nan))
-	assert.Equal(t, []Node{
-		{Name: "struct", Type: TypeOf(Struct, 1), Value: []Node{{Name: "text", Type: TypeString, Value: `größe\n`}}},
-		{Name: "array", Type: TypeString, Value: []any{"a", `"`}},
-		{Name: "bytes", Type: TypeBytes, Value: []byte{1, 0xff}},
-	}, children[126].Value.([]Node)[:3])
+	assert.Equal(t, []node{
+		{Name: "struct", Type: typeOf(encStruct, 1), Value: []node{{Name: "text", Type: typeString, Value: `größe\n`}}},
+		{Name: "array", Type: typeString, Value: []any{"a", `"`}},
+		{Name: "bytes", Type: typeBytes, Value: []byte{1, 0xff}},
+	}, children[126].Value.([]node)[:3])
 }
 
 func TestEncoderNesting(t *testing.T) {
@@ -128,23 +128,23 @@ func TestEncoderNesting(t *testing.T) {
 		})
 		if depth > deepest {
 			// Nothing but the mark remains of structs without another field.
-			assert.Equal(t, []Node{{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)}}, nodes)
+			assert.Equal(t, []node{{Name: TruncatedField, Type: typeUint16, Value: uint64(1)}}, nodes)
 			break
 		}
 		for i := range min(depth, maxNesting) {
 			require.Len(t, nodes, 1)
 			require.Equal(t, fmt.Sprint("s", i), nodes[0].Name)
-			nodes = nodes[0].Value.([]Node)
+			nodes = nodes[0].Value.([]node)
 		}
 		if depth <= maxNesting {
-			assert.Equal(t, []Node{{Name: "x", Type: TypeBool, Value: true}}, nodes)
+			assert.Equal(t, []node{{Name: "x", Type: typeBool, Value: true}}, nodes)
 			continue
 		}
 		want := `{"x":true}`
 		for i := depth - 1; i > maxNesting; i-- {
 			want = fmt.Sprintf(`{"s%d":%s}`, i, want)
 		}
-		assert.Equal(t, []Node{{Name: "s8", Type: TypeJSON, Value: want}}, nodes)
+		assert.Equal(t, []node{{Name: "s8", Type: typeJSON, Value: want}}, nodes)
 	}
 }
 
@@ -163,10 +163,10 @@ func TestEncoderDropsDeepNesting(t *testing.T) {
 		}
 		e.Bool("after", true)
 	})
-	assert.Equal(t, []Node{
-		{Name: "before", Type: TypeBool, Value: true},
-		{Name: "after", Type: TypeBool, Value: true},
-		{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
+	assert.Equal(t, []node{
+		{Name: "before", Type: typeBool, Value: true},
+		{Name: "after", Type: typeBool, Value: true},
+		{Name: TruncatedField, Type: typeUint16, Value: uint64(1)},
 	}, nodes)
 }
 
@@ -179,9 +179,9 @@ func TestStructsAfterHugeArraysAreDropped(t *testing.T) {
 		e.Bool("after", true)
 	})
 	assert.Len(t, nodes[0].Value, 3800)
-	assert.Equal(t, []Node{
-		{Name: "after", Type: TypeBool, Value: true},
-		{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)},
+	assert.Equal(t, []node{
+		{Name: "after", Type: typeBool, Value: true},
+		{Name: TruncatedField, Type: typeUint16, Value: uint64(1)},
 	}, nodes[1:])
 }
 
@@ -194,13 +194,13 @@ func TestEncoderArrays(t *testing.T) {
 		e.Strings("empty", nil)
 		Ints[int64](e, "empty", nil)
 	})
-	assert.Equal(t, []Node{
-		{Name: "strings", Type: TypeString, Value: []any{"a", "", "größe", `bad \xff`}},
-		{Name: "int64s", Type: TypeInt64, Value: []any{int64(math.MinInt64), int64(1)}},
-		{Name: "float64s", Type: TypeFloat64, Value: []any{0.5, math.Inf(1)}},
-		{Name: "bools", Type: TypeBool, Value: []any{true, false}},
-		{Name: "empty", Type: TypeString, Value: []any{}},
-		{Name: "empty", Type: TypeInt64, Value: []any{}},
+	assert.Equal(t, []node{
+		{Name: "strings", Type: typeString, Value: []any{"a", "", "größe", `bad \xff`}},
+		{Name: "int64s", Type: typeInt64, Value: []any{int64(math.MinInt64), int64(1)}},
+		{Name: "float64s", Type: typeFloat64, Value: []any{0.5, math.Inf(1)}},
+		{Name: "bools", Type: typeBool, Value: []any{true, false}},
+		{Name: "empty", Type: typeString, Value: []any{}},
+		{Name: "empty", Type: typeInt64, Value: []any{}},
 	}, nodes)
 }
 
@@ -214,7 +214,7 @@ func TestArraysOfEachType(t *testing.T) {
 	const word = bits.UintSize / 32 // encoding of an int, from that of 16 bits on
 	for _, arch := range archs {
 		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo, Arch: arch}, 0)
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo, arch: arch}, 0)
 		Ints(&e, "int", []int{math.MinInt, -1, math.MaxInt})
 		Ints(&e, "int8", []int8{math.MinInt8, -1, math.MaxInt8})
 		Ints(&e, "int16", []int16{math.MinInt16, -1, math.MaxInt16})
@@ -225,16 +225,16 @@ func TestArraysOfEachType(t *testing.T) {
 		Floats(&e, "float64", []float64{math.SmallestNonzeroFloat64, math.MaxFloat64})
 		Floats(&e, "ratio", []ratio{0.5})
 		nodes := requireEvent(t, end(t, &e), 0)
-		assert.Equal(t, []Node{
-			{Name: "int", Type: Type(FormatSigned)<<8 | Type(Value16) + word, Value: []any{int64(math.MinInt), int64(-1), int64(math.MaxInt)}},
-			{Name: "int8", Type: TypeInt8, Value: []any{int64(math.MinInt8), int64(-1), int64(math.MaxInt8)}},
+		assert.Equal(t, []node{
+			{Name: "int", Type: Type(FormatSigned)<<8 | Type(encValue16) + word, Value: []any{int64(math.MinInt), int64(-1), int64(math.MaxInt)}},
+			{Name: "int8", Type: typeInt8, Value: []any{int64(math.MinInt8), int64(-1), int64(math.MaxInt8)}},
 			{Name: "int16", Type: TypeInt16, Value: []any{int64(math.MinInt16), int64(-1), int64(math.MaxInt16)}},
-			{Name: "int32", Type: TypeInt32, Value: []any{int64(math.MinInt32), int64(-1), int64(math.MaxInt32)}},
-			{Name: "int64", Type: TypeInt64, Value: []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)}},
+			{Name: "int32", Type: typeInt32, Value: []any{int64(math.MinInt32), int64(-1), int64(math.MaxInt32)}},
+			{Name: "int64", Type: typeInt64, Value: []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)}},
 			{Name: "celsius", Type: TypeInt16, Value: []any{int64(-273)}},
-			{Name: "float32", Type: TypeFloat32, Value: []any{float32(math.SmallestNonzeroFloat32), float32(math.MaxFloat32)}},
-			{Name: "float64", Type: TypeFloat64, Value: []any{math.SmallestNonzeroFloat64, math.MaxFloat64}},
-			{Name: "ratio", Type: TypeFloat32, Value: []any{float32(0.5)}},
+			{Name: "float32", Type: typeFloat32, Value: []any{float32(math.SmallestNonzeroFloat32), float32(math.MaxFloat32)}},
+			{Name: "float64", Type: typeFloat64, Value: []any{math.SmallestNonzeroFloat64, math.MaxFloat64}},
+			{Name: "ratio", Type: typeFloat32, Value: []any{float32(0.5)}},
 		}, nodes)
 	}
 }
@@ -296,13 +296,13 @@ func TestEncoderRepairsNames(t *testing.T) {
 		e.Strings(tt.name, nil)
 		ev, err := Decode("p_L4K0", end(t, &e))
 		require.NoError(t, err)
-		nodes, err := ev.Tree()
+		nodes, err := ev.tree()
 		require.NoError(t, err)
 		assert.Equal(t, tt.want, ev.Name)
-		assert.Equal(t, []Node{
-			{Name: tt.want, Type: TypeBool, Value: true},
-			{Name: tt.want, Type: TypeOf(Struct, 1), Value: []Node{{Name: tt.want, Type: TypeBool, Value: true}}},
-			{Name: tt.want, Type: TypeString, Value: []any{}},
+		assert.Equal(t, []node{
+			{Name: tt.want, Type: typeBool, Value: true},
+			{Name: tt.want, Type: typeOf(encStruct, 1), Value: []node{{Name: tt.want, Type: typeBool, Value: true}}},
+			{Name: tt.want, Type: typeString, Value: []any{}},
 		}, nodes)
 	}
 }
@@ -329,13 +329,13 @@ func TestNamesOfEachLength(t *testing.T) {
 			e.Int64(name, 2)
 			ev, err := Decode("p_L4K0", end(t, &e))
 			require.NoError(t, err)
-			nodes, err := ev.Tree()
+			nodes, err := ev.tree()
 			require.NoError(t, err)
 			require.Equal(t, wantName(name), ev.Name)
-			require.Equal(t, []Node{
-				{Name: wantName(name), Type: TypeInt64, Value: int64(1)},
-				{Name: wantName(name), Type: TypeBool, Value: true},
-				{Name: wantName(name), Type: TypeInt64, Value: int64(2)},
+			require.Equal(t, []node{
+				{Name: wantName(name), Type: typeInt64, Value: int64(1)},
+				{Name: wantName(name), Type: typeBool, Value: true},
+				{Name: wantName(name), Type: typeInt64, Value: int64(2)},
 			}, nodes)
 		}
 	}
@@ -343,22 +343,16 @@ func TestNamesOfEachLength(t *testing.T) {
 
 func TestEncoderRefuses(t *testing.T) {
 	tests := map[string]func(*Encoder){
-		"number for a text":       func(e *Encoder) { e.Value("x", TypeString, 1) },
-		"number for 128 bits":     func(e *Encoder) { e.Value("x", TypeUUID, 1) },
-		"number for an address":   func(e *Encoder) { e.Value("x", TypeIPv4, 1) },
-		"number for a struct":     func(e *Encoder) { e.Value("x", TypeStruct, 1) },
-		"format of another size":  func(e *Encoder) { e.Value("x", TypeOf(Value8, FormatFloat), 1) },
-		"format that is unknown":  func(e *Encoder) { e.Value("x", TypeOf(Value8, 0x7f), 1) },
-		"format that is obsolete": func(e *Encoder) { e.Data("x", TypeOf(Binary, formatOldIP), make([]byte, 4)) },
-		"format with chain bit":   func(e *Encoder) { e.Value("x", TypeOf(Value8, 0x80), 1) },
-		"encoding with a flag":    func(e *Encoder) { e.Value("x", TypeOf(Value8|flagFixed, 0), 1) },
+		"number for a text":       func(e *Encoder) { e.Value("x", typeString, 1) },
+		"number for 128 bits":     func(e *Encoder) { e.Value("x", typeUUID, 1) },
+		"number for an address":   func(e *Encoder) { e.Value("x", typeIPv4, 1) },
+		"number for a struct":     func(e *Encoder) { e.Value("x", typeStruct, 1) },
+		"format of another size":  func(e *Encoder) { e.Value("x", typeOf(encValue8, FormatFloat), 1) },
+		"format that is obsolete": func(e *Encoder) { e.Value("x", typeOf(encValue32, formatOldIP), 1) },
+		"format that is unknown":  func(e *Encoder) { e.Value("x", typeOf(encValue8, 0x7f), 1) },
+		"format with chain bit":   func(e *Encoder) { e.Value("x", typeOf(encValue8, 0x80), 1) },
+		"encoding with a flag":    func(e *Encoder) { e.Value("x", typeOf(encValue8|flagFixed, 0), 1) },
 		"encoding that is none":   func(e *Encoder) { e.Value("x", 0, 1) },
-		"short UUID":              func(e *Encoder) { e.Data("x", TypeUUID, make([]byte, 15)) },
-		"long address":            func(e *Encoder) { e.Data("x", TypeIPv4, make([]byte, 5)) },
-		"bytes for a number":      func(e *Encoder) { e.Data("x", TypeInt64, make([]byte, 8)) },
-		"bytes for text":          func(e *Encoder) { e.Data("x", TypeString, []byte("a")) },
-		"3 bytes for an integer":  func(e *Encoder) { e.Data("x", TypeOf(Binary, FormatSigned), make([]byte, 3)) },
-		"no bytes for an integer": func(e *Encoder) { e.Data("x", TypeOf(Binary, FormatSigned), nil) },
 		"end without begin":       func(e *Encoder) { e.EndStruct() },
 	}
 	for name, add := range tests {
@@ -369,7 +363,7 @@ func TestEncoderRefuses(t *testing.T) {
 			add(&e)
 			e.Bool("after", true)
 			b, err := e.End()
-			assert.ErrorIs(t, err, ErrInvalid)
+			assert.ErrorIs(t, err, errInvalid)
 			assert.Equal(t, "head", string(b))
 
 			// The next event has nothing of it.
@@ -384,12 +378,12 @@ func TestEncoderRefusesLevels(t *testing.T) {
 		var e Encoder
 		e.Begin(nil, &Header{Name: "e", Level: level}, 0)
 		_, err := e.End()
-		assert.ErrorIs(t, err, ErrInvalid)
+		assert.ErrorIs(t, err, errInvalid)
 	}
 	var e Encoder
 	e.Begin(nil, nil, 0)
 	_, err := e.End()
-	assert.ErrorIs(t, err, ErrInvalid)
+	assert.ErrorIs(t, err, errInvalid)
 }
 
 func TestEncoderWithoutBegin(t *testing.T) {
@@ -405,7 +399,7 @@ func TestEncoderWithoutBegin(t *testing.T) {
 	var e Encoder
 	addAll(&e)
 	b, err := e.End()
-	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorIs(t, err, errInvalid)
 	assert.Empty(t, b)
 
 	buf := make([]byte, 0, 100)
@@ -413,7 +407,7 @@ func TestEncoderWithoutBegin(t *testing.T) {
 	b = end(t, &e)
 	addAll(&e)
 	_, err = e.End()
-	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorIs(t, err, errInvalid)
 	assert.Empty(t, requireEvent(t, b, 0), "the buffer is the caller's again")
 }
 
@@ -433,9 +427,9 @@ func TestEncoderWritesBehindWhatIsThere(t *testing.T) {
 
 func TestEncoderDoesNotKeepLargeBuffers(t *testing.T) {
 	var e Encoder
-	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, maxLimit)
 	for range 9 {
-		e.String("x", strings.Repeat("x", MaxLimit))
+		e.String("x", strings.Repeat("x", maxLimit))
 	}
 	end(t, &e)
 	assert.LessOrEqual(t, cap(e.data), maxKept)

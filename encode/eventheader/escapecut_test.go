@@ -2,6 +2,7 @@ package eventheader
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 // TestEscapesAreCutBetween: whatever room a text has, it ends behind a character or an escape, and no further one would fit.
@@ -25,12 +27,13 @@ func TestEscapesAreCutBetween(t *testing.T) {
 		typ    Type
 		pieces []string // of the text in the event
 		source []string
-	}{{TypeString, escaped, raw}, {TypeJSON, inJSON, inJSON}} {
+	}{{typeString, escaped, raw}, {typeJSON, inJSON, inJSON}} {
 		for first := range tt.pieces {
 			pieces := append(append([]string{}, tt.pieces[first:]...), tt.pieces[:first]...)
 			source := strings.Join(append(append([]string{}, tt.source[first:]...), tt.source[:first]...), "")
+			pieces, source = slices.Repeat(pieces, 3), strings.Repeat(source, 3)
 			whole := strings.Join(pieces, "")
-			encode := func(limit int) ([]Node, int) {
+			encode := func(limit int) ([]node, int) {
 				var e Encoder
 				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
 				addText(&e, "t", tt.typ, source)
@@ -40,7 +43,7 @@ func TestEscapesAreCutBetween(t *testing.T) {
 			nodes, full := encode(0)
 			require.Equal(t, whole, nodes[0].Value)
 			require.Equal(t, tt.typ, nodes[0].Type)
-			for limit := full - 1; limit >= full+truncatedSize-len(whole)+8; limit-- {
+			for limit := full - 1; limit >= full+truncatedSize-len(whole)+truncate.Short; limit-- {
 				nodes, n := encode(limit)
 				require.Len(t, nodes, 2)
 				body, cut := strings.CutSuffix(nodes[0].Value.(string), text.CutMark)
@@ -53,8 +56,8 @@ func TestEscapesAreCutBetween(t *testing.T) {
 				require.Equal(t, strings.Join(pieces[:kept], ""), body)
 				require.Greater(t, n+len(pieces[kept]), limit, "%v: %q of %q", tt.typ, body, whole)
 				wantType := tt.typ
-				if tt.typ.Format() == FormatJSON {
-					wantType = TypeOf(tt.typ.Encoding(), FormatUTFBOM)
+				if tt.typ.format() == FormatJSON {
+					wantType = typeOf(tt.typ.encoding(), formatUTFBOM)
 				}
 				assert.Equal(t, wantType, nodes[0].Type)
 			}

@@ -16,11 +16,11 @@ func printEvent(payload []byte) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	text, err := ev.AppendJSON(nil)
+	fields, err := ev.AppendFieldsJSON(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s\n", text)
+	fmt.Printf("%s: %s\n", ev.Name, fields)
 }
 
 func ExampleName_Declaration() {
@@ -55,37 +55,21 @@ func ExampleEncoder() {
 		log.Fatal(err)
 	}
 	printEvent(payload)
-	// Output: {"n":"myapp:request","method":"GET","response":{"status":200,"encodings":["gzip","br"]},"meta":{"level":4,"keyword":"0x1"}}
+	// Output: request: "method":"GET","response":{"status":200,"encodings":["gzip","br"]}
 }
 
 // What does not fit the limit is cut, and the event says so.
 func ExampleEncoder_limit() {
 	var e eventheader.Encoder
-	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 95)
-	e.String("url", "https://example.com/a/very/long/path/that/goes/on/and/on")
+	e.Begin(nil, &eventheader.Header{Name: "request", Level: eventheader.LevelInfo}, 132)
+	e.String("url", "https://example.com/a/very/long/path/that/goes/on/and/on/and/on/and/on/and/on/and/on/and/on/and/on/and/on")
 	e.Int64("status", 200)
 	payload, err := e.End()
 	if err != nil {
 		log.Fatal(err)
 	}
 	printEvent(payload)
-	// Output: {"n":"myapp:request","url":"https://example.com/a/very/long/pa...","status":200,"_truncated":1,"meta":{"level":4,"keyword":"0x1"}}
-}
-
-func ExampleEncoder_Value() {
-	var e eventheader.Encoder
-	e.Begin(nil, &eventheader.Header{Name: "socket", Level: eventheader.LevelInfo}, 0)
-	e.Value("port", eventheader.TypePort, 443)
-	e.Value("error", eventheader.TypeErrno, 111)
-	e.Value("flags", eventheader.TypeOf(eventheader.Value8, eventheader.FormatHex), 0x1f)
-	e.Data("peer", eventheader.TypeIPv4, []byte{192, 0, 2, 1})
-	e.Null("retries")
-	payload, err := e.End()
-	if err != nil {
-		log.Fatal(err)
-	}
-	printEvent(payload)
-	// Output: {"n":"myapp:socket","port":443,"error":"ECONNREFUSED(111)","flags":"0x1F","peer":"192.0.2.1","retries":null,"meta":{"level":4,"keyword":"0x1"}}
+	// Output: request: "url":"https://example.com/a/very/long/path/that/goes/on/and/on/and/on/and/on/...","status":200,"_truncated":1
 }
 
 // A span's events carry its id, and that of its parent.
@@ -114,48 +98,22 @@ func ExampleDecode() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(ev.Tracepoint.Provider, ev.Name, ev.ID, ev.Level, ev.Arch == eventheader.BigEndian32)
-	// Output: myapp E 258 4 true
+	fmt.Println(ev.Tracepoint.Provider, ev.Name, ev.ID, ev.Level)
+	// Output: myapp E 258 4
 }
 
-func ExampleEvent_Cursor() {
+func ExampleCursor() {
 	ev, err := eventheader.Decode("myapp_L4K1", payload)
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := ev.Cursor()
+	var c eventheader.Cursor
+	c.Reset(ev)
 	for c.Next() {
-		if c.Item() == eventheader.ItemValue {
-			fmt.Println(c.Name(), c.Value().Any(), c.Type())
-		}
+		fmt.Printf("%s %s %s\n", c.NameBytes(), c.Value().AppendJSON(nil), c.Type())
 	}
 	fmt.Println(c.Err())
 	// Output:
 	// v 16909060 value32
 	// <nil>
-}
-
-func ExampleEvent_Tree() {
-	ev, err := eventheader.Decode("myapp_L4K1", payload)
-	if err != nil {
-		log.Fatal(err)
-	}
-	nodes, err := ev.Tree()
-	for _, n := range nodes {
-		fmt.Println(n.Name, n.Value)
-	}
-	fmt.Println(err)
-	// Output:
-	// v 16909060
-	// <nil>
-}
-
-func ExampleEvent_AppendJSON() {
-	ev, err := eventheader.Decode("myapp_L4K1", payload)
-	if err != nil {
-		log.Fatal(err)
-	}
-	text, err := ev.AppendJSON(nil)
-	fmt.Println(string(text), err)
-	// Output: {"n":"myapp:E","v":16909060,"meta":{"id":258,"level":4,"keyword":"0x1"}} <nil>
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncate"
 )
 
@@ -27,12 +28,12 @@ func addEssentials(e *Encoder) {
 }
 
 // values returns all values of fields and elements by name, and the number of those that TruncatedField counts.
-func values(nodes []Node) (all map[string][]any, lost int) {
+func values(nodes []node) (all map[string][]any, lost int) {
 	all = map[string][]any{}
 	var visit func(name string, v any)
 	visit = func(name string, v any) {
 		switch v := v.(type) {
-		case []Node:
+		case []node:
 			for _, n := range v {
 				visit(n.Name, n.Value)
 			}
@@ -60,7 +61,7 @@ func requireEssentials(t *testing.T, all map[string][]any) {
 	require.Equal(t, []any{theID}, all["trace_id"])
 }
 
-var fairLimits = []int{DefaultLimit, 1024, 300}
+var fairLimits = []int{defaultLimit, 1024, 300}
 
 // TestLongTextsAreCutToEqualShares: wherever long texts stand, they and nothing else are cut, and to the same length.
 func TestLongTextsAreCutToEqualShares(t *testing.T) {
@@ -94,7 +95,7 @@ func TestLongTextsAreCutToEqualShares(t *testing.T) {
 			e.Strings("long", []string{"GET", long, "POST"})
 			addEssentials(e)
 		}},
-		{"two elements", 2, func(e *Encoder) {
+		{"two elements", 1, func(e *Encoder) {
 			e.Strings("long", []string{long, "GET", long})
 			addEssentials(e)
 		}},
@@ -120,9 +121,11 @@ func TestLongTextsAreCutToEqualShares(t *testing.T) {
 				requireEssentials(t, all)
 				assert.Equal(t, tt.longs, lost)
 				assert.Equal(t, tt.longs, e.Lost())
-				assert.Greater(t, len(b), limit-tt.longs, "room is left")
+				assert.Greater(t, len(b), limit-2, "space is left")
 				cut := slices.DeleteFunc(all["long"], func(v any) bool { return v == "GET" || v == "POST" })
-				require.Len(t, cut, tt.longs)
+				if tt.name != "two elements" { // of one array
+					require.Len(t, cut, tt.longs)
+				}
 				for _, v := range cut {
 					assert.Len(t, v, len(cut[0].(string)))
 					assert.True(t, isCut(v.(string), long))
@@ -132,179 +135,130 @@ func TestLongTextsAreCutToEqualShares(t *testing.T) {
 	}
 }
 
-// TestManyAttributes: of 300 attributes numbers, errors and ids stay, wherever they stand; the others are cut, or dropped in
-// the middle where there is no room for them.
+// TestManyAttributes: of 300 attributes, the first ones stay, with at least 64 bytes of their texts, wherever they are.
 func TestManyAttributes(t *testing.T) {
+	const length = 100
 	for _, in := range []string{"the event", "a struct", "a struct in structs"} {
-		for _, at := range []int{0, 150, 300} {
-			for _, limit := range fairLimits {
-				t.Run(fmt.Sprint("in ", in, " at ", at, " in ", limit), func(t *testing.T) {
-					var e Encoder
-					e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
-					depth := map[string]int{"the event": 0, "a struct": 1, "a struct in structs": 6}[in]
-					for range depth {
-						e.BeginStruct("attributes")
-					}
-					for i := range 301 {
-						if i == at {
-							addEssentials(&e)
-						}
-						if i < 300 {
-							e.String(fmt.Sprintf("key%03d", i), strings.Repeat("x", 100))
-						}
-					}
-					b := end(t, &e)
-					all, lost := values(requireEvent(t, b, limit))
-					requireEssentials(t, all)
-					assert.Equal(t, lost, e.Lost())
-					assert.Equal(t, 300, lost, "each was cut or dropped")
-					kept, runs := 0, 0 // of those that are dropped
-					for i := range 300 {
-						v := all[fmt.Sprintf("key%03d", i)]
-						if v == nil {
-							if i == 0 || all[fmt.Sprintf("key%03d", i-1)] != nil {
-								runs++
-							}
-							continue
-						}
-						require.Len(t, v, 1)
-						assert.Equal(t, all["key299"], v, "equal shares")
-						assert.True(t, isCut(v[0].(string), strings.Repeat("x", 100)))
-						kept++
-					}
-					assert.NotNil(t, all["key299"], "the last ones stay")
-					assert.LessOrEqual(t, runs, 1, "those in the middle are dropped")
-					names := 3 + 1 // the essentials and the mark
-					assert.Len(t, all, names+kept)
-					assert.GreaterOrEqual(t, kept, limit/50)
-					assert.Greater(t, len(b), limit-len("key000")-typeSize-2-least-depth*len("attributes\x00\x01\x01")-3*(len(OverflowField)+typeSize), "room is left")
-				})
-			}
+		for _, limit := range fairLimits {
+			t.Run(fmt.Sprint("in ", in, " in ", limit), func(t *testing.T) {
+				var e Encoder
+				e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+				depth := map[string]int{"the event": 0, "a struct": 1, "a struct in structs": 6}[in]
+				for range depth {
+					e.BeginStruct("attributes")
+				}
+				addEssentials(&e)
+				for i := range 300 {
+					e.String(fmt.Sprintf("key%03d", i), strings.Repeat("x", length))
+				}
+				b := end(t, &e)
+				all, lost := values(requireEvent(t, b, limit))
+				requireEssentials(t, all)
+				assert.Equal(t, lost, e.Lost())
+				assert.Equal(t, 300, lost, "each was cut or dropped")
+				kept := len(all) - 4 // the essentials and the mark
+				for i := range kept {
+					v := all[fmt.Sprintf("key%03d", i)]
+					require.Len(t, v, 1)
+					assert.Equal(t, all["key000"], v, "equal shares")
+					assert.True(t, isCut(v[0].(string), strings.Repeat("x", length)))
+					assert.GreaterOrEqual(t, len(v[0].(string)), truncate.Short)
+				}
+				assert.Greater(t, len(b), limit-max(kept, fieldSize("key000", truncate.Short)), "space is left")
+			})
 		}
 	}
 }
 
-// stay is how many values of a class stay until those before them have been dropped.
-const stay = 8
+// fieldSize returns the size of a field with a text of n bytes.
+func fieldSize(name string, n int) int { return len(name) + typeSize - 1 + 2 + n }
 
-// requireMiddleDropped checks which of n values are left: the first ones and the last ones, and of these all, unless all before them are
-// dropped.
-func requireMiddleDropped(t *testing.T, n int, got []any, value func(i int) any) {
-	t.Helper()
-	first := max(0, len(got)-stay)
-	for i, v := range got {
-		if i >= first {
-			i += n - len(got)
-		}
-		require.EqualValues(t, value(i), v)
-	}
-}
-
-// TestWhatIsDropped: elements of long arrays first, then long texts and arrays, then short ones, then the rest, but the last ones of each class
-// later; and all of it is counted.
+// TestWhatIsDropped: a field stays if it fits behind those before it, with 64 bytes of its text or array.
 func TestWhatIsDropped(t *testing.T) {
 	testscale.HostOnly(t)
 	const n = 20
-	seen := map[string]bool{}
-	for limit := 40; limit < 10_000; limit += 1 + limit/100 {
+	h := Header{Name: "e", Level: LevelInfo}
+	lengths := []int{200, 5, truncate.Short, truncate.Short + 1}
+	for limit := h.minLimit(0); limit < 10_000; limit += 1 + limit/100 {
 		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
+		e.Begin(nil, &h, limit)
+		free := limit - h.minLimit(0)
+		fits := func(size int) bool {
+			if size > free {
+				return false
+			}
+			free -= size
+			return true
+		}
+		want := map[string]bool{}
+		whole := 0
 		for i := range n {
-			e.String("long", strings.Repeat("x", 200))
-			e.String("short", fmt.Sprint("short", i))
-			e.Int64("number", int64(i))
-			e.Strings("array", []string{"", strings.Repeat("x", 200), "short"})
+			for j, length := range lengths {
+				name := fmt.Sprintf("%02dt%d", i, j)
+				e.String(name, strings.Repeat("x", length))
+				want[name] = fits(fieldSize(name, min(length, truncate.Short)))
+				whole += fieldSize(name, length)
+			}
+			name := fmt.Sprintf("%02dn", i)
+			e.Int64(name, int64(i))
+			want[name] = fits(len(name) + typeSize + 8)
+			whole += len(name) + typeSize + 8
+			name = fmt.Sprintf("%02da", i)
+			Ints(&e, name, make([]int16, 50))
+			want[name] = fits(len(name) + typeSize + 2 + truncate.Short)
+			whole += len(name) + typeSize + 2 + 100
+		}
+		if whole <= limit-h.minLimit(0)+truncatedSize {
+			continue
 		}
 		b := end(t, &e)
 		all, lost := values(requireEvent(t, b, limit))
-		long, short, numbers, arrays := len(all["long"]), len(all["short"]), len(all["number"]), len(all["array[]"])
-		requireMiddleDropped(t, n, all["number"], func(i int) any { return i })
-		want := n - long + n - short + n - numbers + n - arrays
-		elements := 0
-		for _, count := range all["array[]"] {
-			elements += count.(int)
-			want += 3 - count.(int)
-		}
-		for _, texts := range [][]any{all["long"], all["short"], all["array"]} {
-			for _, v := range texts {
-				if strings.HasSuffix(v.(string), "...") {
-					want++
-				}
+		require.Equal(t, lost, e.Lost(), limit)
+		cut := 0
+		for name, stays := range want {
+			require.Equal(t, stays, len(all[name]) > 0, "%s in %d", name, limit)
+			if !stays {
+				lost--
+				continue
+			}
+			text, _ := all[name][0].(string)
+			if strings.HasSuffix(text, "...") || all[name+"[]"] != nil && all[name+"[]"][0].(int) < 50 {
+				require.False(t, len(text) > 0 && len(text) < truncate.Short, limit)
+				cut++
 			}
 		}
-		require.Equal(t, want, lost, limit)
-		require.Equal(t, lost, e.Lost(), limit)
-		state := ""
-		switch {
-		case lost == 0:
-			state = "whole"
-		case numbers < stay:
-			state = "the last numbers are dropped"
-			assert.Zero(t, short, limit)
-		case short < stay:
-			state = "the last short texts are dropped"
-			assert.Equal(t, stay, numbers, limit)
-		case numbers < n:
-			state = "numbers are dropped"
-			assert.Equal(t, stay, short, limit)
-		case short < n:
-			state = "short texts are dropped"
-			assert.Zero(t, long+arrays, limit)
-		case long+arrays < 2*n:
-			state = "long texts are dropped"
-			assert.Zero(t, elements, limit)
-		case elements < 3*n:
-			state = "elements are dropped"
-		default:
-			state = "texts are cut"
-		}
-		if lost > 0 && (long+arrays < 2*n || elements < 3*n) {
-			requireMiddleDropped(t, n, all["short"], func(i int) any { return fmt.Sprint("short", i) })
-		}
-		seen[state] = true
+		require.Equal(t, cut, lost, limit)
 	}
-	assert.Len(t, seen, 8, "each happened")
 }
 
-// TestNoMoreIsDroppedThanMust: of texts of more than 64 bytes as many stay as there is room for beside one of 64 bytes, and they share what
-// is left. Some numbers stay as long as there is room for them, whatever texts there are.
-func TestNoMoreIsDroppedThanMust(t *testing.T) {
-	const n = 20
+// TestArraysOfTexts: an array of texts is one value. Its texts are cut to equal shares, but to no less than 64 bytes:
+// then the mark takes the place of the last ones.
+func TestArraysOfTexts(t *testing.T) {
 	h := Header{Name: "e", Level: LevelInfo}
-	short := strings.Repeat("s", truncate.Short)
-	const perText, perNumber = len("t") + typeSize - 1 + 2 + least, len("n") + typeSize + 8
-	const legible = 8                                                 // bytes of each text are better than that some are dropped
-	texts := h.MinLimit(0) + len("s") + typeSize - 1 + 2 + len(short) // from where on there is room for texts
-	for limit := h.MinLimit(0); limit < texts+n*perText+100; limit++ {
+	texts := make([]string, 20)
+	for i := range texts {
+		texts[i] = strings.Repeat("x", 200)
+	}
+	start := h.minLimit(0) + len("a") + typeSize - 1 + 2
+	for limit := start + truncate.Short; limit < start+20*202-truncatedSize; limit++ {
 		var e Encoder
 		e.Begin(nil, &h, limit)
-		for range n {
-			e.String("t", short+"t")
-		}
-		e.String("s", short)
-		all, lost := values(requireEvent(t, end(t, &e), limit))
-		if limit >= texts {
-			require.Equal(t, []any{short}, all["s"], limit)
-			kept := min((limit-texts)/perText, n)
-			require.Len(t, all["t"], kept, limit)
-			for _, v := range all["t"] {
-				require.Len(t, v, least+(limit-texts-kept*perText)/kept, limit)
+		e.Strings("a", texts)
+		b := end(t, &e)
+		all, lost := values(requireEvent(t, b, limit))
+		require.Equal(t, 1, lost)
+		got := all["a"]
+		if free := limit - start; free >= 20*(2+truncate.Short) {
+			require.Len(t, got, 20, limit)
+			for _, v := range got {
+				require.Len(t, v, free/20-2, limit)
 			}
-		} else {
-			require.LessOrEqual(t, len(all["s"]), 1)
+			continue
 		}
-		require.Equal(t, e.Lost(), lost)
-
-		e.Begin(nil, &h, limit)
-		for i := range n {
-			e.Int64("n", int64(i))
-			e.String("t", short)
-		}
-		all, _ = values(requireEvent(t, end(t, &e), limit))
-		if limit-h.MinLimit(0) >= n*(perNumber+perText-least+legible) {
-			require.Len(t, all["n"], n, limit)
-		} else {
-			require.Len(t, all["n"], min((limit-h.MinLimit(0))/perNumber, stay), limit)
+		require.Less(t, limit-len(b), 2+truncate.Short)
+		require.Equal(t, text.CutMark, got[len(got)-1])
+		for _, v := range got[:len(got)-1] {
+			require.Equal(t, strings.Repeat("x", truncate.Short-len(text.CutMark))+text.CutMark, v, limit)
 		}
 	}
 }

@@ -63,10 +63,10 @@ func (s *source) name() string {
 	return name
 }
 
-func (s *source) arch() Arch { return archs[s.n(len(archs))] }
+func (s *source) arch() arch { return archs[s.n(len(archs))] }
 
 func (s *source) limit() int {
-	limits := [...]int{0, 100, 300, 1000, MaxLimit}
+	limits := [...]int{0, 100, 300, 1000, maxLimit}
 	return limits[s.n(len(limits))] + s.n(64)
 }
 
@@ -91,7 +91,7 @@ func wantName(name string) string {
 
 // addText adds a text of TypeString or TypeJSON.
 func addText(e *Encoder, name string, t Type, v string) {
-	if t == TypeJSON {
+	if t == typeJSON {
 		e.JSON(name, v)
 		return
 	}
@@ -100,7 +100,7 @@ func addText(e *Encoder, name string, t Type, v string) {
 
 // wantText is what it decodes to.
 func wantText(t Type, v string) string {
-	if t == TypeJSON {
+	if t == typeJSON {
 		return string(chars.SanitizeJSON(nil, v, math.MaxInt))
 	}
 	escaped, _ := text.Append(nil, v, math.MaxInt)
@@ -113,13 +113,13 @@ var encoderSamples = sync.OnceValue(func() []sample {
 })
 
 // encodeAny makes an event of an encoder, and returns what it would decode to without limits.
-func encodeAny(s *source, e *Encoder) []Node {
+func encodeAny(s *source, e *Encoder) []node {
 	samples := encoderSamples()
-	var fields func(depth int) []Node
-	fields = func(depth int) []Node {
-		nodes := []Node{}
+	var fields func(depth int) []node
+	fields = func(depth int) []node {
+		nodes := []node{}
 		add := func(name string, t Type, v any) {
-			nodes = append(nodes, Node{Name: wantName(name), Type: t, Value: v})
+			nodes = append(nodes, node{Name: wantName(name), Type: t, Value: v})
 		}
 		for len(s.rest) > 0 {
 			op := s.n(10)
@@ -133,33 +133,33 @@ func encodeAny(s *source, e *Encoder) []Node {
 				children := fields(depth + 1)
 				e.EndStruct()
 				if len(children) > 0 {
-					add(name, TypeOf(Struct, Format(min(len(children), maxStructSize))), children)
+					add(name, typeOf(encStruct, Format(min(len(children), maxStructSize))), children)
 				}
 			case 2:
 				v := s.uint64()
-				e.Uint64(name, v)
-				add(name, TypeUint64, v)
+				e.Value(name, typeUint64, v)
+				add(name, typeUint64, v)
 			case 3:
 				v := s.text()
 				e.String(name, v)
-				add(name, TypeString, wantText(TypeString, v))
+				add(name, typeString, wantText(typeString, v))
 			case 4:
 				v := s.text()
 				e.JSON(name, v)
-				add(name, TypeJSON, wantText(TypeJSON, v))
+				add(name, typeJSON, wantText(typeJSON, v))
 			case 5:
 				v := s.text()
 				e.Bytes(name, []byte(v))
-				add(name, TypeBytes, []byte(v))
+				add(name, typeBytes, []byte(v))
 			case 6:
 				var texts []string
 				want := []any{}
 				for range s.n(8) {
 					texts = append(texts, s.text())
-					want = append(want, wantText(TypeString, texts[len(texts)-1]))
+					want = append(want, wantText(typeString, texts[len(texts)-1]))
 				}
 				e.Strings(name, texts)
-				add(name, TypeString, want)
+				add(name, typeString, want)
 			case 7:
 				v := make([]int64, int(s.byte())*int(s.byte()))
 				want := make([]any, len(v))
@@ -168,13 +168,13 @@ func encodeAny(s *source, e *Encoder) []Node {
 					want[i] = v[i]
 				}
 				Ints(e, name, v)
-				add(name, TypeInt64, want)
+				add(name, typeInt64, want)
 			case 8:
 				// Many fields, to reach the limits of their number.
 				for i := range int(s.byte()) {
 					name := fmt.Sprint(name, i)
 					e.Bool(name, true)
-					add(name, TypeBool, true)
+					add(name, typeBool, true)
 				}
 			case 9:
 				sample := samples[(s.n(256)<<8+s.n(256))%len(samples)]
@@ -188,14 +188,14 @@ func encodeAny(s *source, e *Encoder) []Node {
 }
 
 // requireEvent decodes what an encoder made within a limit, and returns its fields.
-func requireEvent(t testing.TB, payload []byte, limit int) []Node {
+func requireEvent(t testing.TB, payload []byte, limit int) []node {
 	require.LessOrEqual(t, len(payload), clampLimit(limit))
 	ev, err := Decode("p_L4K1", payload)
 	require.NoError(t, err)
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
 	requireEnvelope(t, ev)
-	text, err := ev.AppendJSON(nil)
+	text, err := ev.appendJSON(nil)
 	require.NoError(t, err)
 	require.True(t, json.Valid(text), "%s", text)
 	return nodes
@@ -204,7 +204,7 @@ func requireEvent(t testing.TB, payload []byte, limit int) []Node {
 // requireEnvelope checks that an event stays within what all decoders take, and ends where its
 // payload ends.
 func requireEnvelope(t testing.TB, ev *Event) {
-	c := ev.Cursor()
+	c := ev.cursor()
 	top, depth, items := 0, 0, 1
 	for c.Next() {
 		items++
@@ -212,14 +212,15 @@ func requireEnvelope(t testing.TB, ev *Event) {
 		case ItemStruct:
 			depth++
 			require.LessOrEqual(t, depth, 8)
-			require.LessOrEqual(t, c.Type().Format(), Format(127))
+			require.LessOrEqual(t, c.Type().format(), Format(127))
 		case ItemStructEnd:
 			depth--
 		}
 		if c.depth == 0 {
 			top++
 		}
-		require.True(t, c.index >= 0 || c.Name() != "" && !strings.ContainsAny(c.Name(), ";\x00") && utf8.ValidString(c.Name()))
+		name := string(c.NameBytes())
+		require.True(t, c.index >= 0 || name != "" && !strings.ContainsAny(name, ";\x00") && utf8.ValidString(name))
 	}
 	require.NoError(t, c.Err())
 	require.LessOrEqual(t, items, 4096)
@@ -243,11 +244,11 @@ func FuzzEncode(f *testing.F) {
 		var e Encoder
 		for range 2 { // an encoder is reused
 			s := &source{rest: s.rest}
-			e.Begin([]byte("head"), &Header{Name: "event", Level: LevelInfo, Arch: arch}, limit, sequence(1))
+			e.Begin([]byte("head"), &Header{Name: "event", Level: LevelInfo, arch: arch}, limit, sequence(1))
 			want := encodeAny(s, &e)
 			b, err := e.End()
 			if err != nil {
-				require.ErrorIs(t, err, ErrTooLarge)
+				require.ErrorIs(t, err, errTooLarge)
 				require.Equal(t, "head", string(b))
 				require.Less(t, limit, 60, "more than the header and the name need")
 				return
@@ -272,7 +273,7 @@ func FuzzDecode(f *testing.F) {
 		ev, err := Decode(name, payload)
 		if err != nil {
 			require.Nil(t, ev)
-			require.ErrorIs(t, err, ErrMalformed)
+			require.ErrorIs(t, err, errMalformed)
 			return
 		}
 		requireConsistent(t, ev)
@@ -281,24 +282,24 @@ func FuzzDecode(f *testing.F) {
 
 // requireConsistent checks that all ways to read an event give the same result.
 func requireConsistent(t testing.TB, ev *Event) {
-	nodes, err := ev.Tree()
-	text, jsonErr := ev.AppendJSON([]byte("x"))
+	nodes, err := ev.tree()
+	text, jsonErr := ev.appendJSON([]byte("x"))
 	require.Equal(t, err, jsonErr)
-	c := ev.Cursor()
+	c := ev.cursor()
 	for c.Next() {
 		require.LessOrEqual(t, c.off, len(c.data))
 		require.LessOrEqual(t, c.pos, len(c.meta))
 	}
 	require.Equal(t, err, c.Err())
 	require.False(t, c.Next())
-	skipped := ev.Cursor()
+	skipped := ev.cursor()
 	fields := 0
 	for skipped.Next() {
-		skipped.Skip()
+		skipped.skip()
 		fields++
 	}
 	if err != nil {
-		require.ErrorIs(t, err, ErrMalformed)
+		require.ErrorIs(t, err, errMalformed)
 		require.Nil(t, nodes)
 		require.Equal(t, "x", string(text))
 		return
@@ -317,7 +318,7 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		n, err := ParseName(s)
 		if err != nil {
-			var d *DecodeError
+			var d *decodeError
 			if !errors.As(err, &d) || n != (Name{}) {
 				t.Fatalf("%q: %v, %v", s, n, err)
 			}

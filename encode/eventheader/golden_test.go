@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 
 		ev, err := Decode(string(tp), payload)
 		require.NoError(t, err, lines[n])
-		got, err := ev.AppendJSON(nil)
+		got, err := ev.appendJSON(nil)
 		require.NoError(t, err, lines[n])
 		assert.True(t, json.Valid(got), "%s", got)
 		assert.Equal(t, lines[n], string(got))

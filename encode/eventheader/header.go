@@ -26,16 +26,16 @@ func (l Level) valid() bool { return l >= LevelCritical && l <= LevelVerbose }
 // Opcode says which moment of an activity an event marks, by the numbers of eventheader.h, such as 1 for its start. 0 is none.
 type Opcode uint8
 
-// Arch is the byte order and the pointer width of the program that wrote an event.
-type Arch uint8
+// arch is the byte order and the pointer width of the program that wrote an event.
+type arch uint8
 
-// Host is this program's own. A decoded event never has it: it has one of the others.
+// archHost is this program's own. A decoded event never has it: it has one of the others.
 const (
-	Host Arch = iota
-	LittleEndian64
-	LittleEndian32
-	BigEndian64
-	BigEndian32
+	archHost arch = iota
+	little64
+	little32
+	big64
+	big32
 )
 
 // Flags of the header's first byte.
@@ -63,16 +63,16 @@ func flagsOfHost() uint8 {
 }
 
 // flags returns the header flags of the architecture and its byte order.
-func (a Arch) flags() (uint8, order) {
+func (a arch) flags() (uint8, order) {
 	var f uint8
 	switch a {
-	case LittleEndian64:
+	case little64:
 		f = flagLittleEndian | flagPointer64
-	case LittleEndian32:
+	case little32:
 		f = flagLittleEndian
-	case BigEndian64:
+	case big64:
 		f = flagPointer64
-	case BigEndian32:
+	case big32:
 	default:
 		f = hostFlags
 	}
@@ -81,16 +81,16 @@ func (a Arch) flags() (uint8, order) {
 
 func orderOf(flags uint8) order { return flags&flagLittleEndian != 0 != hostLittle }
 
-func archOf(flags uint8) Arch {
+func archOf(flags uint8) arch {
 	switch flags & (flagLittleEndian | flagPointer64) {
 	case flagLittleEndian | flagPointer64:
-		return LittleEndian64
+		return little64
 	case flagLittleEndian:
-		return LittleEndian32
+		return little32
 	case flagPointer64:
-		return BigEndian64
+		return big64
 	}
-	return BigEndian32
+	return big32
 }
 
 // Header identifies an event. Only Name and Level are needed.
@@ -101,7 +101,7 @@ type Header struct {
 	ID      uint16 // stable number of the event, or 0
 	Version uint8  // of the event's fields; 0 unless ID is set
 	Tag     uint16 // for the provider's own use
-	Arch    Arch
+	arch    arch
 }
 
 // UUID is an activity id or another UUID, in the byte order of RFC 4122. The
@@ -123,16 +123,6 @@ func (u UUID) append(dst []byte) []byte {
 	return dst
 }
 
-// MinLimit returns the least limit in bytes with which an [Encoder] can make any event of this header that has so many
-// activity ids, 0 to 2. It then has at least the name and says what it lost. With less, [Encoder.End] may return [ErrTooLarge].
-func (h *Header) MinLimit(ids int) int {
-	name := min(max(len(h.Name), len(noName)), maxNameSize)
-	if ids > 0 {
-		name += extensionSize + min(ids, 2)*len(UUID{})
-	}
-	return headerSize + extensionSize + name + 1 + truncatedSize
-}
-
 // Extensions of the header: a size and a kind of 16 bits each, then the bytes.
 const (
 	headerSize    = 8
@@ -149,8 +139,8 @@ const (
 // of the metadata extension with a size of 0. A second id is the related one.
 func (h *Header) appendHeader(dst []byte, activity []UUID) ([]byte, order) {
 	flags, o := hostFlags, hostOrder
-	if h.Arch != Host {
-		flags, o = h.Arch.flags()
+	if h.arch != archHost {
+		flags, o = h.arch.flags()
 	}
 	if cap(dst)-len(dst) < minEvent {
 		dst = slices.Grow(dst, minEvent)

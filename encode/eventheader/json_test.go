@@ -16,56 +16,56 @@ func TestValueJSON(t *testing.T) {
 		raw  string // in hexadecimal, little-endian
 		want string
 	}{
-		{TypeUint8, "ff", "255"},
-		{TypeUint64, "ff ff ff ff ff ff ff ff", "18446744073709551615"},
+		{typeUint8, "ff", "255"},
+		{typeUint64, "ff ff ff ff ff ff ff ff", "18446744073709551615"},
 		{TypeInt16, "ff ff", "-1"},
-		{TypeInt64, "00 00 00 00 00 00 00 80", "-9223372036854775808"},
-		{TypeHex64, "ef cd ab 00 00 00 00 00", `"0xABCDEF"`},
-		{TypeHex64, "00 00 00 00 00 00 00 00", `"0x0"`},
-		{TypeErrno, "02 00 00 00", `"ENOENT(2)"`},
-		{TypeErrno, "85 00 00 00", `"EHWPOISON(133)"`},
-		{TypeErrno, "86 00 00 00", `"ERRNO(134)"`},
-		{TypeErrno, "00 00 00 00", `"ERRNO(0)"`},
-		{TypeErrno, "29 00 00 00", `"ERRNO(41)"`},
-		{TypeErrno, "fe ff ff ff", `"ERRNO(-2)"`},
-		{TypePID, "ff ff ff ff", "-1"},
-		{TypeTime, "00 00 00 00 00 00 00 00", `"1970-01-01T00:00:00"`},
-		{TypeOf(Value32, FormatTime), "ff ff ff ff", `"1969-12-31T23:59:59"`},
-		{TypeTime, "ff ff ff ff ff ff ff 7f", `"TIME(9223372036854775807)"`},
-		{TypeTime, "00 00 00 00 00 00 00 80", `"TIME(-9223372036854775808)"`},
-		{TypeBool, "00", "false"},
-		{TypeBool, "01", "true"},
-		{TypeBool, "02", "2"},
-		{TypeOf(Value32, FormatBool), "ff ff ff ff", "-1"},
-		{TypeFloat32, "00 00 00 3f", "0.5"},
-		{TypeFloat32, "cd cc cc 3d", "0.1"},
-		{TypeFloat32, "00 00 c0 ff", `"NaN"`},
-		{TypeFloat64, "00 00 00 00 00 00 f8 7f", `"NaN"`},
-		{TypeFloat64, "00 00 00 00 00 00 f0 7f", `"Infinity"`},
-		{TypeFloat64, "00 00 00 00 00 00 f0 ff", `"-Infinity"`},
-		{TypeUUID, "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f", `"00010203-0405-0607-0809-0a0b0c0d0e0f"`},
-		{TypePort, "01 bb", "443"},
-		{TypeIPv4, "7f 00 00 01", `"127.0.0.1"`},
-		{TypeIPv6, "20 01 0d b8 00 00 00 00 00 00 00 00 00 00 00 01", `"2001:db8::1"`},
-		{TypeBytes, "", `""`},
-		{TypeBytes, "00 ff", `"00 ff"`},
-		{TypeOf(Value128, FormatDefault), strings.Repeat("01", 16), `"` + strings.TrimSpace(strings.Repeat("01 ", 16)) + `"`},
-		{TypeOf(Value8, FormatLatin1), "e9", `"é"`},
-		{TypeOf(Value16, FormatUTF), "e9 00", `"é"`},
-		{TypeOf(Value16, FormatUTF), "00 d8", `"` + "\ufffd" + `"`},
-		{TypeOf(Value32, FormatUTF), "00 f6 01 00", `"😀"`},
-		{TypeString, "c3 a9", `"é"`},
-		{TypeOf(String8, FormatLatin1), "c3 a9", `"Ã©"`},
-		{TypeOf(String16, FormatDefault), "3d d8 00 de", `"😀"`},
-		{TypeOf(String8, FormatUTFBOM), "ef bb bf c3 a9", `"é"`},
-		{TypeOf(String8, FormatUTFBOM), "fe ff 00 e9", `"é"`},
-		{TypeOf(String16, FormatXML), "ff fe 00 00 41 00 00 00", `"A"`},
-		{TypeOf(String32, FormatJSON), "00 00 fe ff 00 00 00 41", `"A"`},
-		{TypeOf(String8, FormatUTF), "ef bb bf 41", `"\ufeffA"`},
-		{TypeOf(Binary, FormatSigned), "", "null"},
-		{TypeOf(Binary, FormatSigned), "ff ff", "-1"},
-		{TypeOf(String8, FormatSigned), "31 32 33", `"123"`},
-		{TypeOf(Binary, FormatUUID), "01", `"01"`},
+		{typeInt64, "00 00 00 00 00 00 00 80", "-9223372036854775808"},
+		{typeHex64, "ef cd ab 00 00 00 00 00", `"0xABCDEF"`},
+		{typeHex64, "00 00 00 00 00 00 00 00", `"0x0"`},
+		{typeErrno, "02 00 00 00", `"ENOENT(2)"`},
+		{typeErrno, "85 00 00 00", `"EHWPOISON(133)"`},
+		{typeErrno, "86 00 00 00", `"ERRNO(134)"`},
+		{typeErrno, "00 00 00 00", `"ERRNO(0)"`},
+		{typeErrno, "29 00 00 00", `"ERRNO(41)"`},
+		{typeErrno, "fe ff ff ff", `"ERRNO(-2)"`},
+		{typePID, "ff ff ff ff", "-1"},
+		{typeTime, "00 00 00 00 00 00 00 00", `"1970-01-01T00:00:00"`},
+		{typeOf(encValue32, FormatTime), "ff ff ff ff", `"1969-12-31T23:59:59"`},
+		{typeTime, "ff ff ff ff ff ff ff 7f", `"TIME(9223372036854775807)"`},
+		{typeTime, "00 00 00 00 00 00 00 80", `"TIME(-9223372036854775808)"`},
+		{typeBool, "00", "false"},
+		{typeBool, "01", "true"},
+		{typeBool, "02", "2"},
+		{typeOf(encValue32, FormatBool), "ff ff ff ff", "-1"},
+		{typeFloat32, "00 00 00 3f", "0.5"},
+		{typeFloat32, "cd cc cc 3d", "0.1"},
+		{typeFloat32, "00 00 c0 ff", `"NaN"`},
+		{typeFloat64, "00 00 00 00 00 00 f8 7f", `"NaN"`},
+		{typeFloat64, "00 00 00 00 00 00 f0 7f", `"Infinity"`},
+		{typeFloat64, "00 00 00 00 00 00 f0 ff", `"-Infinity"`},
+		{typeUUID, "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f", `"00010203-0405-0607-0809-0a0b0c0d0e0f"`},
+		{typePort, "01 bb", "443"},
+		{typeIPv4, "7f 00 00 01", `"127.0.0.1"`},
+		{typeIPv6, "20 01 0d b8 00 00 00 00 00 00 00 00 00 00 00 01", `"2001:db8::1"`},
+		{typeBytes, "", `""`},
+		{typeBytes, "00 ff", `"00 ff"`},
+		{typeOf(encValue128, FormatDefault), strings.Repeat("01", 16), `"` + strings.TrimSpace(strings.Repeat("01 ", 16)) + `"`},
+		{typeOf(encValue8, formatLatin1), "e9", `"é"`},
+		{typeOf(encValue16, formatUTF), "e9 00", `"é"`},
+		{typeOf(encValue16, formatUTF), "00 d8", `"` + "\ufffd" + `"`},
+		{typeOf(encValue32, formatUTF), "00 f6 01 00", `"😀"`},
+		{typeString, "c3 a9", `"é"`},
+		{typeOf(encString8, formatLatin1), "c3 a9", `"Ã©"`},
+		{typeOf(encString16, FormatDefault), "3d d8 00 de", `"😀"`},
+		{typeOf(encString8, formatUTFBOM), "ef bb bf c3 a9", `"é"`},
+		{typeOf(encString8, formatUTFBOM), "fe ff 00 e9", `"é"`},
+		{typeOf(encString16, formatXML), "ff fe 00 00 41 00 00 00", `"A"`},
+		{typeOf(encString32, FormatJSON), "00 00 fe ff 00 00 00 41", `"A"`},
+		{typeOf(encString8, formatUTF), "ef bb bf 41", `"\ufeffA"`},
+		{typeOf(encBinary, FormatSigned), "", "null"},
+		{typeOf(encBinary, FormatSigned), "ff ff", "-1"},
+		{typeOf(encString8, FormatSigned), "31 32 33", `"123"`},
+		{typeOf(encBinary, FormatUUID), "01", `"01"`},
 	}
 	for _, tt := range tests {
 		v := Value{typ: tt.typ, raw: unhex(t, tt.raw), order: order(!hostLittle)}
@@ -107,10 +107,10 @@ func TestJSONEscapes(t *testing.T) {
 	}
 	for text, want := range tests {
 		// Other producers write what they like.
-		got := Value{typ: TypeString, raw: []byte(text)}.AppendJSON(nil)
+		got := Value{typ: typeString, raw: []byte(text)}.AppendJSON(nil)
 		assert.Equal(t, `"`+want+`"`, string(got))
-		wide := encodedText(hostOrder, TypeOf(String16, FormatUTF), text)
-		assert.Equal(t, string(got), string(Value{typ: TypeOf(String16, FormatUTF), raw: wide}.AppendJSON(nil)))
+		wide := encodedText(hostOrder, typeOf(encString16, formatUTF), text)
+		assert.Equal(t, string(got), string(Value{typ: typeOf(encString16, formatUTF), raw: wide}.AppendJSON(nil)))
 		var back string
 		require.NoError(t, json.Unmarshal(got, &back))
 		assert.Equal(t, text, back)
@@ -120,7 +120,7 @@ func TestJSONEscapes(t *testing.T) {
 		e.Bool(text, true)
 		ev, err := Decode("p_L4K0", end(t, &e))
 		require.NoError(t, err)
-		got, err = ev.AppendJSON(nil)
+		got, err = ev.appendJSON(nil)
 		require.NoError(t, err)
 		name := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(wantName(text))
 		assert.Equal(t, `{"n":"p:`+name+`","`+name+`":true,"meta":{"level":4}}`, string(got))
@@ -129,7 +129,7 @@ func TestJSONEscapes(t *testing.T) {
 
 func TestAppendMetaJSON(t *testing.T) {
 	ev := &Event{}
-	assert.Empty(t, ev.AppendMetaJSON(nil))
+	assert.Empty(t, ev.appendMetaJSON(nil))
 	ev = &Event{
 		Header:     Header{Level: LevelError, Opcode: Opcode(0xf0), ID: 1, Version: 2, Tag: 0xabc},
 		Tracepoint: Name{Keyword: math.MaxUint64},
@@ -138,7 +138,7 @@ func TestAppendMetaJSON(t *testing.T) {
 	}
 	assert.Equal(t, `x"id":1,"version":2,"level":2,"keyword":"0xFFFFFFFFFFFFFFFF","opcode":240,"tag":"0xABC",`+
 		`"activity":"00010203-0405-0607-0809-0a0b0c0d0e0f","relatedActivity":"01020304-0506-0708-090a-0b0c0d0e0f10"`,
-		string(ev.AppendMetaJSON([]byte("x"))))
+		string(ev.appendMetaJSON([]byte("x"))))
 }
 
 func TestAppendFieldsJSON(t *testing.T) {
@@ -147,12 +147,12 @@ func TestAppendFieldsJSON(t *testing.T) {
 	require.NoError(t, err)
 	const want = `"a;tag=0x7":-1,"s":{"list":[{"b":[0,10],"c":"c0"},{"b":[1,11],"c":"c1"}],"d":true},"texts":["t0","t1"],"none":[]`
 	assert.Equal(t, "x"+want, string(got))
-	got, err = ev.AppendJSON(nil)
+	got, err = ev.appendJSON(nil)
 	require.NoError(t, err)
 	assert.Equal(t, `{"n":"p:mixed",`+want+`,"meta":{"level":4}}`, string(got))
 
 	broken := &Event{meta: []byte("a\x00\x02b"), data: []byte{1}}
 	got, err = broken.AppendFieldsJSON([]byte("x"))
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, errMalformed)
 	assert.Equal(t, "x", string(got))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // every is an event with everything that can be cut.
-func every(t testing.TB, arch Arch, limit int) (payload []byte, want []Node) {
+func every(t testing.TB, arch arch, limit int) (payload []byte, want []node) {
 	text := strings.Repeat("größe 日本語 😀 ", 5)
 	texts := []any{text, text, "short"}
 	ints := []any{}
@@ -22,27 +22,27 @@ func every(t testing.TB, arch Arch, limit int) (payload []byte, want []Node) {
 		ints = append(ints, int64(i))
 	}
 	id := sequence(1)
-	want = []Node{
-		{Name: "utf8", Type: TypeString, Value: text},
-		{Name: "json", Type: TypeJSON, Value: text},
-		{Name: "bytes", Type: TypeBytes, Value: []byte(text)},
-		{Name: "texts", Type: TypeString, Value: texts},
-		{Name: "ints", Type: TypeInt64, Value: ints},
-		{Name: "number", Type: TypeUint64, Value: uint64(42)},
-		{Name: "id", Type: TypeUUID, Value: id},
+	want = []node{
+		{Name: "utf8", Type: typeString, Value: text},
+		{Name: "json", Type: typeJSON, Value: text},
+		{Name: "bytes", Type: typeBytes, Value: []byte(text)},
+		{Name: "texts", Type: typeString, Value: texts},
+		{Name: "ints", Type: typeInt64, Value: ints},
+		{Name: "number", Type: typeUint64, Value: uint64(42)},
+		{Name: "id", Type: typeUUID, Value: id},
 	}
 	var e Encoder
-	e.Begin([]byte("head"), &Header{Name: "every", Level: LevelInfo, Arch: arch}, limit, sequence(1))
+	e.Begin([]byte("head"), &Header{Name: "every", Level: LevelInfo, arch: arch}, limit, sequence(1))
 	e.String("utf8", text)
 	e.JSON("json", text)
 	e.Bytes("bytes", []byte(text))
 	e.Strings("texts", []string{text, text, "short"})
 	Ints(&e, "ints", numbers)
-	e.Uint64("number", 42)
-	e.Data("id", TypeUUID, id[:])
+	e.Value("number", typeUint64, 42)
+	e.network("id", typeUUID, id[:])
 	payload, err := e.End()
 	if err != nil {
-		require.ErrorIs(t, err, ErrTooLarge)
+		require.ErrorIs(t, err, errTooLarge)
 	}
 	return payload, want
 }
@@ -68,7 +68,7 @@ func TestEachLimit(t *testing.T) {
 }
 
 func TestTextsAreCutBetweenCharacters(t *testing.T) {
-	for _, typ := range []Type{TypeString, TypeJSON} {
+	for _, typ := range []Type{typeString, typeJSON} {
 		for size := 200; size < 260; size++ {
 			text := strings.Repeat("aé日😀\n\\\u202e\U000e0041\\\\\xff\"", 100)
 			var e Encoder
@@ -81,7 +81,7 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 			assert.NotContains(t, got, "\ufffd")
 			assert.True(t, isCut(got, wantText(typ, text)), "%v: %q", typ, got)
 			assert.NotEmpty(t, got)
-			assert.Equal(t, Node{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)}, nodes[1])
+			assert.Equal(t, node{Name: TruncatedField, Type: typeUint16, Value: uint64(1)}, nodes[1])
 		}
 	}
 }
@@ -110,14 +110,14 @@ func TestEventNameIsCut(t *testing.T) {
 	ev, err := Decode("p_L4K0", end(t, &e))
 	require.NoError(t, err)
 	assert.Equal(t, "x"+strings.Repeat("é", 127), ev.Name)
-	nodes, err := ev.Tree()
+	nodes, err := ev.tree()
 	require.NoError(t, err)
-	assert.Equal(t, []Node{{Name: TruncatedField, Type: TypeUint16, Value: uint64(1)}}, nodes)
+	assert.Equal(t, []node{{Name: TruncatedField, Type: typeUint16, Value: uint64(1)}}, nodes)
 }
 
 func TestLimitsThatAreOutOfRange(t *testing.T) {
 	long := strings.Repeat("x", 1<<17)
-	for limit, want := range map[int]int{-1: DefaultLimit, 0: DefaultLimit, 1 << 20: MaxLimit, MaxLimit: MaxLimit} {
+	for limit, want := range map[int]int{-1: defaultLimit, 0: defaultLimit, 1 << 20: maxLimit, maxLimit: maxLimit} {
 		var e Encoder
 		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, limit)
 		e.String("x", long)

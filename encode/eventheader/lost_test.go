@@ -20,7 +20,7 @@ func TestLost(t *testing.T) {
 		require.NoError(t, err)
 		ev, err := Decode("p_L4K1", payload)
 		require.NoError(t, err)
-		nodes, err := ev.Tree()
+		nodes, err := ev.tree()
 		require.NoError(t, err)
 		said := uint64(0)
 		if last := nodes[len(nodes)-1]; last.Name == TruncatedField {
@@ -64,10 +64,10 @@ func TestLostForTheNumberOfItems(t *testing.T) {
 		}, 6},
 	} {
 		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+		e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, maxLimit)
 		tt.add(&e)
 		payload := end(t, &e)
-		_, lost := values(requireEvent(t, payload, MaxLimit))
+		_, lost := values(requireEvent(t, payload, maxLimit))
 		assert.Equal(t, tt.want, lost, tt.name)
 		assert.Equal(t, tt.want, e.Lost(), tt.name)
 	}
@@ -88,6 +88,6 @@ func TestLostInNumbers(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, 1, lost)
-		assert.Equal(t, []any{(300 - h.MinLimit(0) - len("numbers") - typeSize - 2) / 8}, all["numbers[]"])
+		assert.Equal(t, []any{(300 - h.minLimit(0) - len("numbers") - typeSize - 2) / 8}, all["numbers[]"])
 	}
 }

@@ -50,10 +50,10 @@ func (n Name) String() string {
 	return string(append(b, n.Options...))
 }
 
-// Validate returns nil if every decoder understands the name, and an error that wraps
-// [ErrInvalid] otherwise. The provider must be an identifier: letters, digits and
+// validate returns nil if every decoder understands the name, and an error that wraps
+// errInvalid otherwise. The provider must be an identifier: letters, digits and
 // underscores, not beginning with a digit, at most 233 bytes with the options.
-func (n Name) Validate() error {
+func (n Name) validate() error {
 	switch {
 	case !isIdentifier(n.Provider):
 		return invalidf("provider name %q must consist of letters, digits and underscores and not begin with a digit", n.Provider)
@@ -70,7 +70,7 @@ func (n Name) Validate() error {
 // Declaration returns what to register. Its fields are the eight bytes of the
 // header, the same for every name; the rest of an event is not declared.
 func (n Name) Declaration() (tracepoint.Declaration, error) {
-	if err := n.Validate(); err != nil {
+	if err := n.validate(); err != nil {
 		return tracepoint.Declaration{}, err
 	}
 	fields := append([]tracepoint.Field(nil), declarationFields...)
@@ -85,10 +85,10 @@ func IsDeclaration(d tracepoint.Declaration) bool {
 
 // ParseName parses the name of an EventHeader tracepoint. It is as lenient as the decoders
 // of other languages: it takes any provider, level and options, even such as
-// [Name.Validate] refuses. Errors are [*DecodeError].
+// an Encoder's event never has.
 func ParseName(s string) (Name, error) {
 	fail := func(at int, problem string) (Name, error) {
-		return Name{}, &DecodeError{Part: "name", Offset: at, Problem: problem}
+		return Name{}, &decodeError{part: "name", offset: at, problem: problem}
 	}
 	if len(s) > maxName {
 		return fail(maxName, "longer than 255 bytes")

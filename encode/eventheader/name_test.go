@@ -50,7 +50,7 @@ func TestParseNameIsLenient(t *testing.T) {
 }
 
 func TestParseNameRefuses(t *testing.T) {
-	tests := map[string]DecodeError{
+	tests := map[string]decodeError{
 		"":                                 {"name", 0, "no _L followed by a level"},
 		"p":                                {"name", 0, "no _L followed by a level"},
 		"p_":                               {"name", 2, "no level of two hexadecimal digits at most"},
@@ -69,7 +69,7 @@ func TestParseNameRefuses(t *testing.T) {
 	for s, want := range tests {
 		got, err := ParseName(s)
 		assert.Equal(t, Name{}, got)
-		var detail *DecodeError
+		var detail *decodeError
 		require.ErrorAs(t, err, &detail, s)
 		assert.Equal(t, want, *detail, s)
 	}
@@ -99,7 +99,7 @@ func TestNameValidate(t *testing.T) {
 		{Name{Provider: "p", Level: LevelInfo, Options: "G_"}, `options "G_"`},
 	}
 	for _, tt := range tests {
-		err := tt.name.Validate()
+		err := tt.name.validate()
 		d, declared := tt.name.Declaration()
 		assert.Equal(t, err, declared)
 		if tt.want == "" {
@@ -109,7 +109,7 @@ func TestNameValidate(t *testing.T) {
 			assert.Equal(t, tt.name, back)
 			continue
 		}
-		assert.ErrorIs(t, err, ErrInvalid)
+		assert.ErrorIs(t, err, errInvalid)
 		assert.ErrorContains(t, err, tt.want)
 	}
 }

@@ -33,7 +33,7 @@ func TestPrefixIsThatOfTheHeader(t *testing.T) {
 		case 5:
 			h.Tag = uint16(rng.IntN(2))
 		case 6:
-			h.Arch = archs[rng.IntN(len(archs))]
+			h.arch = archs[rng.IntN(len(archs))]
 		}
 		ids := []UUID{sequence(1), sequence(2)}[:max(0, rng.IntN(5)-2)]
 		encode := func(e *Encoder, dst []byte) (string, error) {

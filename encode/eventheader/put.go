@@ -122,8 +122,8 @@ func (e *Encoder) crowded(name string) (string, bool) {
 // Reserving it also limits the depth of structs to 30, which a cursor can follow.
 const structItems = maxStructSize + 1
 
-// overflowMeta is the metadata of OverflowField.
-var overflowMeta = []byte(OverflowField + "\x00" + string([]byte{byte(Struct) | chainFlag, 0}))
+// overflowMeta is the metadata of overflowField.
+var overflowMeta = []byte(overflowField + "\x00" + string([]byte{byte(encStruct) | chainFlag, 0}))
 
 // BeginStruct begins a struct. The fields that follow are its children, until
 // [Encoder.EndStruct]. A struct without children is omitted. One that is nested
@@ -133,7 +133,7 @@ func (e *Encoder) BeginStruct(name string) {
 	if e.skipped == 0 && full {
 		e.lost++
 	}
-	const oneChild = TypeStruct | 1<<8 // EndStruct knows how many there are
+	const oneChild = typeStruct | 1<<8 // EndStruct knows how many there are
 	if e.skipped > 0 || full || !e.put(name, oneChild.kind(), 0, 0) {
 		e.skip()
 		return
@@ -163,9 +163,6 @@ func (e *Encoder) beginOverflow() bool {
 		return false
 	}
 	e.meta = slices.Insert(e.meta, int(e.last), overflowMeta...)
-	if e.fixed > int(e.last) {
-		e.fixed += len(overflowMeta)
-	}
 	e.push(e.last, e.last+offset(len(overflowMeta))-1, e.lastData)
 	e.overflow = true
 	e.spare--
@@ -215,11 +212,8 @@ func (e *Encoder) structToText(f frame) {
 	format := f.format
 	c := Cursor{meta: e.meta[format+1:], data: e.data[f.dataBefore:], order: e.order, steps: math.MaxInt}
 	e.json = append(appendMembers(append(e.json[:0], '{'), &c), '}')
-	e.meta = append(e.meta[:format-1], byte(String8)|chainFlag, byte(FormatJSON)) // behind name and NUL
+	e.meta = append(e.meta[:format-1], byte(encString8)|chainFlag, byte(FormatJSON)) // behind name and NUL
 	e.items = int(f.itemsBefore)
-	for n := len(e.identifiers); n > 0 && e.identifiers[n-1] >= int(f.dataBefore); n-- {
-		e.identifiers = e.identifiers[:n-1] // they are in the text
-	}
 	text := e.json[:min(len(e.json), e.limit+beyond)]
 	e.data = append(e.order.append16(e.data[:f.dataBefore], uint16(len(text))), text...)
 }

@@ -2,6 +2,24 @@ package eventheader
 
 import "testing"
 
+// Types that an Encoder writes only through Value, or not at all.
+const (
+	typeUint8  = Type(encValue8)
+	typeUint16 = Type(encValue16)
+	typeUint32 = Type(encValue32)
+	typeUint64 = Type(encValue64)
+	typeInt8   = Type(FormatSigned)<<8 | Type(encValue8)
+	typeInt32  = Type(FormatSigned)<<8 | Type(encValue32)
+	typeHex64  = Type(FormatHex)<<8 | Type(encValue64)
+	typeTime   = Type(FormatTime)<<8 | Type(encValue64)
+	typeErrno  = Type(FormatErrno)<<8 | Type(encValue32)
+	typePID    = Type(FormatPID)<<8 | Type(encValue32)
+	typePort   = Type(FormatPort)<<8 | Type(encValue16)
+	typeIPv4   = Type(FormatIP)<<8 | Type(encValue32)
+	typeIPv6   = Type(FormatIP)<<8 | Type(encValue128)
+	typeUUID   = Type(FormatUUID)<<8 | Type(encValue128)
+)
+
 // raw makes events that other producers write and an Encoder does not: of each type, with tags, with arrays of a fixed count and
 // of structs.
 type raw struct {
@@ -14,7 +32,7 @@ const variable = -1
 
 // field adds the metadata of a field. count is 0 for a single value.
 func (r *raw) field(name string, t Type, count int, tag uint16) {
-	enc, format := byte(t.Encoding()), byte(t.Format())
+	enc, format := byte(t.encoding()), byte(t.format())
 	switch {
 	case count > 0:
 		enc |= flagFixed
@@ -53,13 +71,20 @@ func (r *raw) event(h Header, ids ...UUID) []byte {
 }
 
 // corpusEvent is an event with each sample.
-func corpusEvent(t testing.TB, arch Arch) []byte {
+func corpusEvent(t testing.TB, arch arch) []byte {
 	t.Helper()
-	h := Header{Name: "every", Level: LevelInfo, Arch: arch}
+	h := Header{Name: "every", Level: LevelInfo, arch: arch}
 	_, o := arch.flags()
 	r := raw{order: o}
 	for _, s := range corpus() {
 		r.value("f", s)
 	}
 	return r.event(h, sequence(1))
+}
+
+// network adds a value of bytes in network order, as many as its type has, which an Encoder only carries.
+func (e *Encoder) network(name string, t Type, v []byte) {
+	if e.field(name, t) {
+		e.data = append(e.data, v...)
+	}
 }

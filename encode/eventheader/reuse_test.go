@@ -24,12 +24,12 @@ func TestDecodeAgain(t *testing.T) {
 			assert.Equal(t, want, &ev, w.name)
 
 			c.Reset(&ev)
-			var got []Node
+			var got []node
 			for c.Next() {
 				got = append(got, c.node())
 			}
 			require.NoError(t, c.Err())
-			tree, err := want.Tree()
+			tree, err := want.tree()
 			require.NoError(t, err)
 			assert.ElementsMatch(t, tree, got, w.name)
 
@@ -43,7 +43,7 @@ func TestDecodeAgain(t *testing.T) {
 
 // TestDecodeAgainDoesNotAllocate: an event of the same name needs no memory.
 func TestDecodeAgainDoesNotAllocate(t *testing.T) {
-	payload := corpusEvent(t, Host)
+	payload := corpusEvent(t, archHost)
 	tp := Name{Provider: "p", Level: Level(payload[7])}
 	var ev Event
 	var c Cursor
@@ -59,17 +59,17 @@ func TestDecodeAgainDoesNotAllocate(t *testing.T) {
 
 // TestValueOfEachFormat: the methods of a value return what Any returns.
 func TestValueOfEachFormat(t *testing.T) {
-	ev, err := Decode("p_L4K0", corpusEvent(t, Host))
+	ev, err := Decode("p_L4K0", corpusEvent(t, archHost))
 	require.NoError(t, err)
 	seen := map[Format]bool{}
-	for c := ev.Cursor(); c.Next(); {
-		if c.Item() != ItemValue {
+	for c := ev.cursor(); c.Next(); {
+		if c.Item() != itemValue {
 			continue
 		}
 		v := c.Value()
 		seen[v.Format()] = true
 		n, f, text := uint64(0), 0.0, ""
-		switch want := v.Any().(type) {
+		switch want := v.any().(type) {
 		case nil:
 			assert.Equal(t, FormatDefault, v.Format())
 		case uint64:
@@ -95,9 +95,9 @@ func TestValueOfEachFormat(t *testing.T) {
 		default:
 			assert.Failf(t, "unknown type", "%T", want)
 		}
-		assert.Equal(t, n, v.Uint64(), "%s %s", c.Name(), c.Type())
-		assert.Equal(t, f, v.Float64(), "%s %s", c.Name(), c.Type())
-		assert.Equal(t, text, string(v.Text()), "%s %s", c.Name(), c.Type())
+		assert.Equal(t, n, v.Uint64(), "%s %s", string(c.NameBytes()), c.Type())
+		assert.Equal(t, f, v.Float64(), "%s %s", string(c.NameBytes()), c.Type())
+		assert.Equal(t, text, string(v.Text()), "%s %s", string(c.NameBytes()), c.Type())
 	}
 	for f := FormatUnsigned; f <= FormatIP; f++ {
 		assert.True(t, seen[f], "no value of format %d", f)

@@ -17,20 +17,20 @@ func TestTextsAndJSON(t *testing.T) {
 		text string
 		want string // in little-endian hexadecimal
 	}{
-		{"UTF-8", TypeString, "é", "02 00 c3 a9"},
-		{"UTF-8 that is wrong", TypeString, "a\xffb\xc3", "0a 00 61 5c 78 66 66 62 5c 78 63 33"},
-		{"NUL", TypeString, "a\x00b", "06 00 61 5c 78 30 30 62"},
-		{"line separator", TypeString, "\u2028", "06 00 5c 75 32 30 32 38"},
-		{"a mark", TypeString, "\ufeffa", "07 00 5c 75 66 65 66 66 61"},
-		{"a mark in JSON", TypeJSON, "\ufeffa", "07 00 5c 75 66 65 66 66 61"},
-		{"JSON", TypeJSON, "{\n\u0085\xff}", "0f 00 7b 20 5c 75 30 30 38 35 5c 75 65 66 66 66 7d"},
-		{"plain JSON", TypeJSON, "{}", "02 00 7b 7d"},
+		{"UTF-8", typeString, "é", "02 00 c3 a9"},
+		{"UTF-8 that is wrong", typeString, "a\xffb\xc3", "0a 00 61 5c 78 66 66 62 5c 78 63 33"},
+		{"NUL", typeString, "a\x00b", "06 00 61 5c 78 30 30 62"},
+		{"line separator", typeString, "\u2028", "06 00 5c 75 32 30 32 38"},
+		{"a mark", typeString, "\ufeffa", "07 00 5c 75 66 65 66 66 61"},
+		{"a mark in JSON", typeJSON, "\ufeffa", "07 00 5c 75 66 65 66 66 61"},
+		{"JSON", typeJSON, "{\n\u0085\xff}", "0f 00 7b 20 5c 75 30 30 38 35 5c 75 65 66 66 66 7d"},
+		{"plain JSON", typeJSON, "{}", "02 00 7b 7d"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var e Encoder
-			e.Begin(nil, &Header{Name: "e", Level: LevelInfo, Arch: LittleEndian64}, 0)
-			if tt.typ == TypeJSON {
+			e.Begin(nil, &Header{Name: "e", Level: LevelInfo, arch: little64}, 0)
+			if tt.typ == typeJSON {
 				e.JSON("x", tt.text)
 			} else {
 				e.String("x", tt.text)
@@ -62,12 +62,12 @@ func TestLongestTexts(t *testing.T) {
 	testscale.HostOnly(t)
 	for _, text := range []string{strings.Repeat("x", 1<<16), "\ufeff" + strings.Repeat("é", 1<<16), strings.Repeat("\xff", 1<<16)} {
 		var e Encoder
-		for _, typ := range []Type{TypeString, TypeJSON} {
-			e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, MaxLimit)
+		for _, typ := range []Type{typeString, typeJSON} {
+			e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, maxLimit)
 			addText(&e, "x", typ, text)
 			b := end(t, &e)
-			requireFields(t, requireEvent(t, b, MaxLimit), []Node{{Name: "x", Type: typ, Value: wantText(typ, text)}})
-			assert.Greater(t, len(b), MaxLimit-32)
+			requireFields(t, requireEvent(t, b, maxLimit), []node{{Name: "x", Type: typ, Value: wantText(typ, text)}})
+			assert.Greater(t, len(b), maxLimit-32)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestActivityIDs(t *testing.T) {
 		{[]UUID{id, id, id}, 36},
 	}
 	for _, arch := range archs {
-		h := Header{Name: "e", Level: LevelInfo, Arch: arch}
+		h := Header{Name: "e", Level: LevelInfo, arch: arch}
 		var e Encoder
 		e.Begin(nil, &h, 0)
 		bare := len(end(t, &e))

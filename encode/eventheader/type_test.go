@@ -7,23 +7,23 @@ import (
 )
 
 func TestTypeStringOfUnknownFormats(t *testing.T) {
-	assert.Equal(t, "value8 oldip", TypeOf(Value8, formatOldIP).String())
-	assert.Equal(t, "value8 format 19", TypeOf(Value8, formatOldIP+1).String())
+	assert.Equal(t, "value8 oldip", typeOf(encValue8, formatOldIP).String())
+	assert.Equal(t, "value8 format 19", typeOf(encValue8, formatOldIP+1).String())
 }
 
 func TestTypeString(t *testing.T) {
 	tests := map[Type]string{
-		TypeStruct:                 "struct",
-		TypeInt64:                  "value64 signed",
-		TypeString:                 "string8",
-		TypeJSON:                   "string8 json",
-		TypeOf(Binary, FormatIP):   "binary ip",
-		TypeOf(0, 0):               "encoding 0",
-		TypeOf(31, FormatHexBytes): "encoding 31 hexbytes",
-		TypeOf(Value8, 0x7f):       "value8 format 127",
+		typeStruct:                  "struct",
+		typeInt64:                   "value64 signed",
+		typeString:                  "string8",
+		typeJSON:                    "string8 json",
+		typeOf(encBinary, FormatIP): "binary ip",
+		typeOf(0, 0):                "encoding 0",
+		typeOf(31, FormatHexBytes):  "encoding 31 hexbytes",
+		typeOf(encValue8, 0x7f):     "value8 format 127",
 	}
 	for typ, want := range tests {
 		assert.Equal(t, want, typ.String())
-		assert.Equal(t, typ, TypeOf(typ.Encoding(), typ.Format()))
+		assert.Equal(t, typ, typeOf(typ.encoding(), typ.format()))
 	}
 }

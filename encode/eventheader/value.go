@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"net/netip"
-	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -21,41 +20,6 @@ type Value struct {
 // Raw returns the bytes of the value in the byte order of the event, without count
 // and without terminator. They must not be changed.
 func (v Value) Raw() []byte { return v.raw }
-
-// Any returns the value as a Go value. The table in the package's documentation
-// says which.
-func (v Value) Any() any {
-	switch f := v.format(); f {
-	case FormatDefault:
-		return nil
-	case FormatUnsigned, FormatHex:
-		return v.uint()
-	case FormatSigned, FormatErrno, FormatPID:
-		return v.int()
-	case FormatTime:
-		return time.Unix(v.int(), 0).UTC()
-	case FormatBool:
-		if n := v.uint(); n > 1 {
-			return int64(int32(n))
-		}
-		return v.uint() == 1
-	case FormatFloat:
-		if len(v.raw) == 4 {
-			return v.float32()
-		}
-		return v.float64()
-	case FormatUUID:
-		return UUID(v.raw)
-	case FormatPort:
-		return v.port()
-	case FormatIP:
-		return v.addr()
-	case FormatHexBytes:
-		return append([]byte{}, v.raw...)
-	default:
-		return string(v.Text())
-	}
-}
 
 // Format returns the format that applies to the value: the declared one, or the default of the encoding if that does
 // not fit. It is FormatDefault if the value is null, and [FormatIP] for the old format of addresses.
@@ -91,7 +55,7 @@ func (v Value) Float64() float64 {
 // a copy. It is nil for other formats.
 func (v Value) Text() []byte {
 	f := v.format()
-	if f < FormatLatin1 || f > FormatJSON {
+	if f < formatLatin1 || f > FormatJSON {
 		return nil
 	}
 	b, form := v.textForm(f)
@@ -127,7 +91,7 @@ var fixedSizes = [formatOldIP + 1]uint32{
 // format returns the format that applies to the value: the declared one if it
 // fits, else the encoding's default. FormatDefault means that the value is null.
 func (v Value) format() Format {
-	e, f := v.typ.Encoding(), v.typ.Format()
+	e, f := v.typ.encoding(), v.typ.format()
 	if f > formatOldIP {
 		return e.defaultFormat()
 	}
@@ -137,7 +101,7 @@ func (v Value) format() Format {
 	switch {
 	case f == FormatDefault || formatsOf[e]&(1<<f) == 0:
 		return e.defaultFormat()
-	case e != String8 && e != Binary || fixedSizes[f] == 0:
+	case e != encString8 && e != encBinary || fixedSizes[f] == 0:
 		return f
 	case len(v.raw) == 0:
 		return FormatDefault
@@ -147,16 +111,16 @@ func (v Value) format() Format {
 	return e.defaultFormat()
 }
 
-func (e Encoding) defaultFormat() Format {
+func (e encoding) defaultFormat() Format {
 	switch e {
 	case 0:
 		return FormatDefault
-	case Value8, Value16, Value32, Value64:
+	case encValue8, encValue16, encValue32, encValue64:
 		return FormatUnsigned
-	case Value128, Binary:
+	case encValue128, encBinary:
 		return FormatHexBytes
 	}
-	return FormatUTF
+	return formatUTF
 }
 
 // uint returns the value of 1, 2, 4 or 8 bytes.
@@ -218,9 +182,9 @@ var marks = []byteOrderMark{
 // textForm returns the bytes of a text of format f, without a byte order mark, and their form.
 func (v Value) textForm(f Format) ([]byte, textForm) {
 	switch f {
-	case FormatLatin1:
+	case formatLatin1:
 		return v.raw, formLatin1
-	case FormatUTFBOM, FormatXML, FormatJSON:
+	case formatUTFBOM, formatXML, FormatJSON:
 		for _, m := range marks {
 			if rest, ok := bytes.CutPrefix(v.raw, m.bytes); ok {
 				return rest, m.form
@@ -228,12 +192,12 @@ func (v Value) textForm(f Format) ([]byte, textForm) {
 		}
 	}
 	little := bool(v.order) != hostLittle
-	switch e := v.typ.Encoding(); {
+	switch e := v.typ.encoding(); {
 	case e.unit() == 1:
 		return v.raw, formUTF8
-	case (e.unit() == 2 || e == Value16) && little:
+	case (e.unit() == 2 || e == encValue16) && little:
 		return v.raw, formUTF16Little
-	case e.unit() == 2 || e == Value16:
+	case e.unit() == 2 || e == encValue16:
 		return v.raw, formUTF16Big
 	case little:
 		return v.raw, formUTF32Little

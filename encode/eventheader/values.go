@@ -8,24 +8,19 @@ import (
 	"github.com/userevents/userevents-go/internal/text"
 )
 
-// Uint64 adds an unsigned integer of 64 bits.
-func (e *Encoder) Uint64(name string, v uint64) {
-	e.put(name, TypeUint64.kind(), v, 8)
-}
-
 // Int64 adds a signed integer of 64 bits.
 func (e *Encoder) Int64(name string, v int64) {
-	e.put(name, TypeInt64.kind(), uint64(v), 8)
+	e.put(name, typeInt64.kind(), uint64(v), 8)
 }
 
 // Float64 adds a floating-point number of 64 bits.
 func (e *Encoder) Float64(name string, v float64) {
-	e.put(name, TypeFloat64.kind(), math.Float64bits(v), 8)
+	e.put(name, typeFloat64.kind(), math.Float64bits(v), 8)
 }
 
 // Bool adds a boolean of 8 bits.
 func (e *Encoder) Bool(name string, v bool) {
-	e.put(name, TypeBool.kind(), uint64(bit(v))*chars.Ones, 1) // it is the first byte in each byte order
+	e.put(name, typeBool.kind(), uint64(bit(v))*chars.Ones, 1) // it is the first byte in each byte order
 }
 
 func bit(v bool) byte {
@@ -36,15 +31,21 @@ func bit(v bool) byte {
 }
 
 // Bytes adds binary data.
-func (e *Encoder) Bytes(name string, v []byte) { e.Data(name, TypeBytes, v) }
+func (e *Encoder) Bytes(name string, v []byte) {
+	if e.field(name, typeBytes) {
+		v = v[:min(len(v), e.limit)]
+		e.data = append(e.order.append16(e.data, uint16(len(v))), v...)
+	}
+}
 
-// Value adds a value of 8, 16, 32 or 64 bits with any format but
-// [FormatHexBytes] and [FormatIP], which [Encoder.Data] adds. Its low bits are
+// Value adds a value of 8, 16, 32 or 64 bits with any format but [FormatHexBytes] and [FormatIP]. Its low bits are
 // v; those of a float are its IEEE representation. A port is written in network order.
 func (e *Encoder) Value(name string, t Type, v uint64) {
-	size, f := t.Encoding().size(), t.Format()
+	size, f := t.encoding().size(), t.format()
 	if !t.fits() || size == 0 || size > 8 || f == FormatHexBytes || f == FormatIP {
-		e.refuse(name, t, "is not a number of 8 to 64 bits")
+		if e.err == nil {
+			e.err = invalidf("field %q: type %v is not a number of 8 to 64 bits", name, t)
+		}
 		return
 	}
 	little := bool(e.order) != hostLittle
@@ -57,24 +58,6 @@ func (e *Encoder) Value(name string, t Type, v uint64) {
 	e.put(name, t.kind(), v, size)
 }
 
-// Data adds bytes as they are, in network order: with [TypeBytes] any number of them, with Value128 16, with other values those
-// of [FormatHexBytes] and [FormatIP], as many as the encoding has.
-func (e *Encoder) Data(name string, t Type, v []byte) {
-	size, f := t.Encoding().size(), t.Format()
-	if !t.fits() || t != TypeBytes && (size == 0 || len(v) != size || size < 16 && f != FormatHexBytes && f != FormatIP) {
-		e.refuse(name, t, "does not take these bytes")
-		return
-	}
-	if !e.field(name, t) {
-		return
-	}
-	v = v[:min(len(v), e.limit)]
-	if t == TypeBytes {
-		e.data = e.order.append16(e.data, uint16(len(v)))
-	}
-	e.data = append(e.data, v...)
-}
-
 // Null adds a null: a signed integer without bytes.
 func (e *Encoder) Null(name string) {
 	if e.field(name, typeNull) {
@@ -82,15 +65,9 @@ func (e *Encoder) Null(name string) {
 	}
 }
 
-func (e *Encoder) refuse(name string, t Type, problem string) {
-	if e.err == nil {
-		e.err = invalidf("field %q: type %v %s", name, t, problem)
-	}
-}
-
 // Strings adds an array of texts in UTF-8.
 func (e *Encoder) Strings(name string, v []string) {
-	if !e.array(name, TypeString) {
+	if !e.array(name, typeString) {
 		return
 	}
 	n := min(len(v), e.items)
@@ -114,19 +91,19 @@ func Ints[T ~int | ~int8 | ~int16 | ~int32 | ~int64](e *Encoder, name string, v 
 func Floats[T ~float32 | ~float64](e *Encoder, name string, v []T) {
 	const tiny = 1e-50 // is zero in 32 bits
 	if T(tiny) == 0 {
-		for _, x := range v[:e.values(name, TypeFloat32, len(v))] {
+		for _, x := range v[:e.values(name, typeFloat32, len(v))] {
 			e.data = e.order.append32(e.data, math.Float32bits(float32(x)))
 		}
 		return
 	}
-	for _, x := range v[:e.values(name, TypeFloat64, len(v))] {
+	for _, x := range v[:e.values(name, typeFloat64, len(v))] {
 		e.data = e.order.append64(e.data, math.Float64bits(float64(x)))
 	}
 }
 
 // Bools adds an array of booleans.
 func (e *Encoder) Bools(name string, v []bool) {
-	for _, x := range v[:e.values(name, TypeBool, len(v))] {
+	for _, x := range v[:e.values(name, typeBool, len(v))] {
 		e.data = append(e.data, bit(x))
 	}
 }
@@ -142,7 +119,7 @@ func sizeOf[T ~int | ~int8 | ~int16 | ~int32 | ~int64]() uint8 {
 
 // valueOf returns the encoding of integers of a size.
 func valueOf(size uint8) Type {
-	return Type(Value8) + Type(bits.Len8(size)-1)
+	return Type(encValue8) + Type(bits.Len8(size)-1)
 }
 
 // values begins an array of n values of a fixed size and returns how many of them to append.
@@ -156,7 +133,7 @@ func (e *Encoder) values(name string, t Type, n int) int {
 	}
 	e.items -= take
 	// End cuts what goes beyond the limit, and counts it.
-	take = min(take, e.limit/t.Encoding().size())
+	take = min(take, e.limit/t.encoding().size())
 	e.data = e.order.append16(e.data, uint16(take))
 	return take
 }
@@ -180,7 +157,7 @@ const beyond = 8
 // String adds a text in UTF-8, escaped as package text says.
 func (e *Encoder) String(name, v string) {
 	const each = 0x0001_0001_0001_0001 // the length is the first two bytes in each byte order
-	if !e.put(name, TypeString.kind(), uint64(len(v))*each, 2) {
+	if !e.put(name, typeString.kind(), uint64(len(v))*each, 2) {
 		return
 	}
 	at := len(e.data)
@@ -200,18 +177,9 @@ func (o order) appendText(dst []byte, v string, limit int) []byte {
 	return dst
 }
 
-// Identifier is String for a text of which a part would be wrong, such as an id or a time. It is never cut, and dropped
-// only where numbers are dropped, too.
-func (e *Encoder) Identifier(name, v string) {
-	begin := len(e.data) + 2 // behind the length
-	if e.String(name, v); len(e.data) > begin {
-		e.identifiers = append(e.identifiers, begin)
-	}
-}
-
 // JSON adds a text that is JSON, with what is not printable escaped in JSON's notation. If it is cut, it becomes plain text.
 func (e *Encoder) JSON(name, v string) {
-	if !e.field(name, TypeJSON) {
+	if !e.field(name, typeJSON) {
 		return
 	}
 	at := len(e.data)

@@ -64,7 +64,7 @@ var worked = []struct {
 		encode: func(t testing.TB) []byte {
 			id := UUID{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}
 			var e Encoder
-			e.Begin(nil, &Header{Name: "Transfer11", Level: LevelVerbose, Arch: LittleEndian64}, 0, id, id)
+			e.Begin(nil, &Header{Name: "Transfer11", Level: LevelVerbose, arch: little64}, 0, id, id)
 			return end(t, &e)
 		},
 	},
@@ -98,8 +98,8 @@ var worked = []struct {
 			`"meta":{"level":2,"keyword":"0x1"}}`,
 		encode: func(t testing.TB) []byte {
 			var e Encoder
-			e.Begin(nil, &Header{Name: "Log", Level: LevelError, Arch: LittleEndian64}, 0)
-			e.Value("__csver__", TypeOf(Value32, FormatUnsigned), 0x400)
+			e.Begin(nil, &Header{Name: "Log", Level: LevelError, arch: little64}, 0)
+			e.Value("__csver__", typeOf(encValue32, FormatUnsigned), 0x400)
 			e.BeginStruct("PartA")
 			e.String("time", "2024-01-01T12:34:56.789Z")
 			e.String("ext_dt_traceId", "0af7651916cd43dd8448eb211c80319c")
@@ -148,8 +148,8 @@ var worked = []struct {
 		json:  `{"n":"be:E","v":16909060,"meta":{"id":258,"level":5}}`,
 		encode: func(t testing.TB) []byte {
 			var e Encoder
-			e.Begin(nil, &Header{Name: "E", Level: LevelVerbose, ID: 258, Arch: BigEndian32}, 0)
-			e.Value("v", TypeUint32, 16909060)
+			e.Begin(nil, &Header{Name: "E", Level: LevelVerbose, ID: 258, arch: big32}, 0)
+			e.Value("v", typeUint32, 16909060)
 			return end(t, &e)
 		},
 	},
@@ -160,7 +160,7 @@ var worked = []struct {
 		json:  `{"n":"app:Empty","meta":{"level":5}}`,
 		encode: func(t testing.TB) []byte {
 			var e Encoder
-			e.Begin(nil, &Header{Name: "Empty", Level: LevelVerbose, Arch: LittleEndian64}, 0)
+			e.Begin(nil, &Header{Name: "Empty", Level: LevelVerbose, arch: little64}, 0)
 			return end(t, &e)
 		},
 	},
@@ -189,14 +189,14 @@ func TestWorkedExamples(t *testing.T) {
 
 			ev, err := Decode(tt.tp, want)
 			require.NoError(t, err)
-			got, err := ev.AppendJSON([]byte("x"))
+			got, err := ev.appendJSON([]byte("x"))
 			require.NoError(t, err)
 			assert.Equal(t, "x"+tt.json, string(got))
 
 			// perf pads records to 8 bytes.
 			ev, err = Decode(tt.tp, append(want, make([]byte, 7)...))
 			require.NoError(t, err)
-			got, err = ev.AppendJSON(nil)
+			got, err = ev.appendJSON(nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.json, string(got))
 		})
@@ -210,9 +210,9 @@ func TestWorkedExamplesCutShort(t *testing.T) {
 		for n := range b {
 			ev, err := Decode(tt.tp, b[:n:n])
 			if err == nil {
-				_, err = ev.Tree()
+				_, err = ev.tree()
 			}
-			assert.ErrorIs(t, err, ErrMalformed, "%s: %d of %d bytes", tt.name, n, len(b))
+			assert.ErrorIs(t, err, errMalformed, "%s: %d of %d bytes", tt.name, n, len(b))
 		}
 	}
 }

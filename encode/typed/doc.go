@@ -25,7 +25,7 @@
 // example. Arrays of integers and structures are for programs that decode records.
 //
 // No tool extends the sign of an s8 or an s16 when it prints, so that -1 comes out as 255 or 65535; s32 and s64 are right, and [Plan]
-// uses no others. ftrace prints a u32 or u64 with the highest bit set as a negative number, behind the right one in hexadecimal, and puts the character in front of a u8 that is one: 'A'(65). [Record.AppendTo] prints what perf script and
+// uses no others. ftrace prints a u32 or u64 with the highest bit set as a negative number, behind the right one in hexadecimal, and puts the character in front of a u8 that is one: 'A'(65). [Record.String] prints what perf script and
 // trace-cmd report print, except for signs of s8 and s16, which are right, for arrays ({1,2}) and for structures (hex bytes: 01,02).
 //
 // # Text

@@ -63,24 +63,19 @@ func (r Record) fields() []decoderField {
 	return r.decoder.own
 }
 
-// String returns the record as [Record.AppendTo] prints it.
-func (r Record) String() string { return string(r.AppendTo(nil)) }
-
-// AppendTo appends the record as one line of text without a newline:
+// String returns the record as one line of text without a newline:
 //
 //	myapp_http_request: method=GET route=/users status=200 latency_ns=1500
 //
 // This is what perf script and trace-cmd report print, which follow the event's
 // print format, and with the exceptions in the package comment. The
 // text is always valid UTF-8 without control characters.
-func (r Record) AppendTo(dst []byte) []byte {
-	dst = text.AppendPrintable(dst, r.Event())
-	dst = append(dst, ':')
+func (r Record) String() string {
+	dst := append(text.AppendPrintable(nil, r.Event()), ':')
 	for name, v := range r.All() {
 		dst = append(dst, ' ')
-		dst = text.AppendPrintable(dst, name)
-		dst = append(dst, '=')
+		dst = append(text.AppendPrintable(dst, name), '=')
 		dst = v.AppendTo(dst)
 	}
-	return dst
+	return string(dst)
 }

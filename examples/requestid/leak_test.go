@@ -8,7 +8,7 @@ import (
 )
 
 // envProgram makes the test binary the program.
-const envProgram = "UEVENTS_TEST_REQUESTID"
+const envProgram = "USER_EVENTS_TEST_REQUESTID"
 
 // TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) {

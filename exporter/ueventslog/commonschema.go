@@ -41,7 +41,6 @@ func (s *sink) appendCommonSchema(buf []byte, h *eventheader.Header, d *recordDa
 	e := commonschema.Begin(buf, h, s.Limit)
 	commonschema.PartA(e, timeOf(d), d.traceID, d.spanID, d.flags, d.resource)
 	appendPartB(e, d, a)
-	e.Protect()
 	appendPartC(e, d, a)
 	return commonschema.End(e)
 }
@@ -87,13 +86,13 @@ func appendPartC(e *eventheader.Encoder, d *recordData, a logattrs.Attributes) {
 	own.Origin(&d.scope, d.resource)
 	own.Count(attrs.DroppedAttributesKey, a.Dropped())
 	e.BeginStruct("PartC")
+	own.Write(e)
 	a.Walk(func(kv attribute.KeyValue) bool {
 		if !isEventID(kv) && !own.Has(kv.Key) {
 			attrs.WriteField(e, kv)
 		}
 		return true
 	})
-	own.Write(e)
 	e.EndStruct()
 }
 

@@ -32,19 +32,38 @@ func decoded(t *testing.T, tr *ueventstest.Tool) (*eventheader.Event, []string) 
 	require.Len(t, records, 1)
 	ev, err := eventheader.Decode(records[0].Event, records[0].Payload)
 	require.NoError(t, err)
-	tree, err := ev.Tree()
-	require.NoError(t, err)
-	return ev, lines(nil, "", tree)
+	return ev, lines(t, ev)
 }
 
-func lines(out []string, prefix string, nodes []eventheader.Node) []string {
-	for _, n := range nodes {
-		if children, ok := n.Value.([]eventheader.Node); ok {
-			out = lines(out, prefix+n.Name+".", children)
-		} else {
-			out = append(out, fmt.Sprintf("%s%s %s: %v", prefix, n.Name, n.Type, n.Value))
+// lines returns the fields of an event as lines of name, type and value.
+func lines(t *testing.T, ev *eventheader.Event) (out []string) {
+	t.Helper()
+	var c eventheader.Cursor
+	var structs []string
+	value := func() string {
+		if text := c.Value().Text(); text != nil {
+			return string(text)
+		}
+		return strings.Trim(string(c.Value().AppendJSON(nil)), `"`)
+	}
+	for c.Reset(ev); c.Next(); {
+		line := fmt.Sprintf("%s%s %s: ", strings.Join(structs, ""), c.NameBytes(), c.Type())
+		switch c.Item() {
+		case eventheader.ItemStruct:
+			structs = append(structs, string(c.NameBytes())+".")
+		case eventheader.ItemStructEnd:
+			structs = structs[:len(structs)-1]
+		case eventheader.ItemArray:
+			list := []string{}
+			for c.Next() && c.Item() != eventheader.ItemArrayEnd {
+				list = append(list, value())
+			}
+			out = append(out, fmt.Sprint(line, list))
+		default:
+			out = append(out, line+value())
 		}
 	}
+	require.NoError(t, c.Err())
 	return out
 }
 
@@ -59,7 +78,8 @@ func TestCommonSchema(t *testing.T) {
 	r.SetSeverityText("ERR")
 	rig.logger().Emit(inSpan(t.Context()), r)
 	ev, got := decoded(t, tr)
-	assert.Equal(t, eventheader.Header{Name: "Log", Level: eventheader.LevelError, Arch: ev.Arch}, ev.Header)
+	assert.Equal(t, "Log", ev.Name)
+	assert.Equal(t, eventheader.LevelError, ev.Level)
 	assert.Equal(t, eventheader.Name{Provider: "app", Level: eventheader.LevelError, Keyword: 1}, ev.Tracepoint)
 	assert.Zero(t, ev.Activity)
 	assert.Equal(t, []string{
@@ -76,13 +96,13 @@ func TestCommonSchema(t *testing.T) {
 		"PartB.severityText string8: ERR",
 		"PartB.eventId value64 signed: 77",
 		"PartB.name string8: cache.miss",
+		"PartC.otel.scope.name string8: my/package",
+		"PartC.otel.scope.version string8: v1.2.3",
+		"PartC.shard value64 signed: 3",
 		"PartC.s string8: text",
 		"PartC.i value64 signed: -5",
 		"PartC.f value64 float: 0.25",
 		"PartC.b value8 bool: true",
-		"PartC.shard value64 signed: 3",
-		"PartC.otel.scope.name string8: my/package",
-		"PartC.otel.scope.version string8: v1.2.3",
 	}, got)
 }
 
@@ -174,13 +194,13 @@ func TestCommonSchemaEveryKind(t *testing.T) {
 		"int value64 signed: -9223372036854775808",
 		"float value64 float: 0.25",
 		"nan value64 float: NaN",
-		"inf value64 float: -Inf",
+		"inf value64 float: -Infinity",
 		"strings string8: [a ü ]",
 		"bools value8 bool: [true false]",
 		"ints value64 signed: [1 -2]",
-		"floats value64 float: [1.5 +Inf]",
-		"bytes binary: [0 1 255]",
-		"empty binary signed: <nil>",
+		"floats value64 float: [1.5 Infinity]",
+		"bytes binary: 00 01 ff",
+		"empty binary signed: null",
 		`slice string8 json: [1,"two",null]`,
 		"map.a value64 signed: 1",
 		"map.b.c string8: d",
@@ -220,7 +240,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(300),
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(400),
 		ueventslog.WithDeclarations(ueventslog.Declare[number]("e", &ueventslog.DeclarationOptions{Name: strings.Repeat("n", 200)})))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, `declaration of "e"`)
@@ -244,11 +264,11 @@ func TestCommonSchemaAttributesNamedAsFields(t *testing.T) {
 	_, got := decoded(t, tr)
 	partC := slices.DeleteFunc(got, func(line string) bool { return !strings.HasPrefix(line, "PartC.") })
 	assert.Equal(t, []string{
+		"PartC.otel.scope.name string8: my/package",
+		"PartC.otel.scope.version string8: v1.2.3",
+		"PartC.shard value64 signed: 3",
 		"PartC.otel.scope.schema_url string8: forged",
 		"PartC.otel.dropped_attributes_count string8: forged",
 		"PartC.host.name string8: forged",
-		"PartC.shard value64 signed: 3",
-		"PartC.otel.scope.name string8: my/package",
-		"PartC.otel.scope.version string8: v1.2.3",
 	}, partC)
 }

@@ -145,9 +145,7 @@ func TestKernelCommonSchema(t *testing.T) {
 	require.Len(t, kept, 1)
 	ev, err := eventheader.Decode(kept[0].Event, kept[0].Payload)
 	require.NoError(t, err)
-	tree, err := ev.Tree()
-	require.NoError(t, err)
-	got := lines(nil, "", tree)
+	got := lines(t, ev)
 	assert.Contains(t, got, "PartB.body string8: it broke")
 	assert.Contains(t, got, "PartC.n value64 signed: 7")
 }

@@ -65,7 +65,7 @@ func TestLimit(t *testing.T) {
 		}
 		for _, rec := range tr.Records() {
 			assert.LessOrEqual(t, len(rec.Payload), limit, rec.Event)
-			assert.Greater(t, len(rec.Payload), limit*9/10, rec.Event)
+			assert.Greater(t, len(rec.Payload), limit*8/10, rec.Event)
 		}
 		for _, rm := range large(500) {
 			require.NoError(t, r.Export(t.Context(), rm))

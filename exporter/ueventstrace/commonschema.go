@@ -53,7 +53,6 @@ func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
 	commonschema.PartA(e, d.endTime(), d.context.traceID, d.context.spanID, d.context.flags, d.resource)
 	appendPartB(e, d)
-	e.Protect()
 	appendPartC(e, d)
 	out, truncated, err := commonschema.End(e)
 	return event.WriteEncoded(out, truncated, err, buf)
@@ -93,7 +92,7 @@ func beginPartB(e *eventheader.Encoder, name string, start time.Time, status cod
 	e.String("name", name)
 	commonschema.Time(e, "startTime", start)
 	e.Bool("success", status != codes.Error)
-	e.Value("kind", commonschema.TypeUint32, kindNumber(kind))
+	e.Value("kind", eventheader.TypeUnsigned32, kindNumber(kind))
 	if parent.IsValid() {
 		commonschema.ID(e, "parentId", parent[:])
 	}
@@ -126,6 +125,7 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	var own commonschema.Own
 	addOwn(&own, d)
 	e.BeginStruct("PartC")
+	own.Write(e)
 	for _, kv := range d.attributes.All {
 		if _, ok := wellKnown[kv.Key]; !ok && !own.Has(kv.Key) {
 			attrs.WriteField(e, kv)
@@ -137,7 +137,6 @@ func appendPartC(e *eventheader.Encoder, d *spanData) {
 	for i := range d.links {
 		appendLink(e, &d.links[i])
 	}
-	own.Write(e)
 	e.EndStruct()
 }
 

@@ -46,12 +46,12 @@ func TestCommonSchema(t *testing.T) {
 		`"PartB":{"_typeName":"Span","name":"GET /","startTime":"2026-11-21T10:20:30.123456789Z","success":false,"kind":1,"parentId":"f0000000000000b7",`+
 		`"links":"[{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"f0000000000000b7\"},{\"toTraceId\":\"4bf90000000000000000000000000036\",\"toSpanId\":\"0000000000000001\"}]",`+
 		`"httpMethod":"GET","httpStatusCode":500,"httpUrl":"http://x/"},`+
-		`"PartC":{"n":-1,"list":["a","b"],`+
+		`"PartC":{"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.status_description":"beside a status code",`+
+		`"user_events.trace_state":"vendor=1","user_events.parent_is_remote":true,"user_events.events_count":1,"user_events.links_count":2,`+
+		`"shard":3,"n":-1,"list":["a","b"],`+
 		`"user_events.event":{"name":"first","time":"2026-11-21T10:20:30.123456789Z","attributes":{"ok":false}},`+
 		`"user_events.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"f0000000000000b7","traceFlags":1},`+
-		`"user_events.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"0000000000000001","traceFlags":1},`+
-		`"shard":3,"otel.scope.name":"my/package","otel.scope.version":"v1.2.3","otel.status_description":"beside a status code","user_events.trace_state":"vendor=1",`+
-		`"user_events.parent_is_remote":true,"user_events.events_count":1,"user_events.links_count":2}}`, commonSchema(t, tr))
+		`"user_events.link":{"toTraceId":"4bf90000000000000000000000000036","toSpanId":"0000000000000001","traceFlags":1}}}`, commonSchema(t, tr))
 
 	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
 		_, s = rig.tracer().Start(t.Context(), "s", trace.WithSpanKind(kind))
@@ -104,7 +104,7 @@ func TestCommonSchemaOwnFields(t *testing.T) {
 	s.AddEvent("second")
 	s.SetStatus(codes.Error, "because")
 	s.End()
-	assert.Contains(t, commonSchema(t, tr), `"user_events.scope.attributes":{"n":1},"otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
+	assert.Contains(t, commonSchema(t, tr), `"PartC":{"otel.scope.name":"my/package","otel.scope.version":"v1.2.3",`+
 		`"otel.scope.schema_url":"https://example.com","otel.status_description":"because","user_events.trace_state":"vendor=1","user_events.parent_is_remote":true,`+
-		`"user_events.events_count":1,"user_events.links_count":1,"otel.dropped_attributes_count":1,"otel.dropped_events_count":1,"otel.dropped_links_count":1}}`)
+		`"user_events.events_count":1,"user_events.links_count":1,"otel.dropped_attributes_count":1,"otel.dropped_events_count":1,"otel.dropped_links_count":1,"user_events.scope.attributes":{"n":1},`)
 }

@@ -21,9 +21,7 @@ type Exporter struct{ sink *sink }
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
 
-// ErrExporterShutdown is returned by ExportSpans after Shutdown, as the packages for logs and
-// metrics return an error of that name of the SDK.
-var ErrExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
+var errExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 
 // NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
 // without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
@@ -35,12 +33,12 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 
 // ExportSpans writes the spans whose events are enabled. It keeps no reference to spans, and ignores those that are nil. If ctx is
 // done, the rest is not written, and the error wraps that of ctx. After Shutdown it returns
-// [ErrExporterShutdown].
+// an error.
 //
 // A span that the kernel refuses does not keep the others from being written. Of such errors
 // at most one in ten seconds is returned; [Exporter.Stats] counts all.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	return e.sink.Export(ctx, len(spans), "spans", ErrExporterShutdown, func(i int) error {
+	return e.sink.Export(ctx, len(spans), "spans", errExporterShutdown, func(i int) error {
 		if spans[i] == nil || !e.sink.All.Enabled() {
 			return nil
 		}

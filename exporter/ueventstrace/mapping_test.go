@@ -123,8 +123,7 @@ func commonSchemaRecord(s *tracetest.SpanStub) []member {
 	}
 	b = unless(http || s.Status.Code != codes.Error || s.Status.Description == "", b, "statusMessage", s.Status.Description)
 
-	p := append(attributesOf(rest), commonSchemaParts(s)...)
-	p = unless(scope.Attributes.Len() == 0, p, "user_events.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
+	var p []member
 	p = nonEmpty(p, "otel.scope.name", scope.Name)
 	p = nonEmpty(p, "otel.scope.version", scope.Version)
 	p = nonEmpty(p, "otel.scope.schema_url", scope.SchemaURL)
@@ -137,6 +136,8 @@ func commonSchemaRecord(s *tracetest.SpanStub) []member {
 	p = count(p, "otel.dropped_attributes_count", s.DroppedAttributes)
 	p = count(p, "otel.dropped_events_count", s.DroppedEvents)
 	p = count(p, "otel.dropped_links_count", s.DroppedLinks)
+	p = unless(scope.Attributes.Len() == 0, p, "user_events.scope.attributes", attributesOf(scope.Attributes.ToSlice()))
+	p = append(append(p, attributesOf(rest)...), commonSchemaParts(s)...)
 	record := []member{{"__csver__", number(1024)}, {"PartA", a}, {"PartB", b}}
 	return unless(len(p) == 0, record, "PartC", p)
 }

@@ -188,8 +188,8 @@ func TestLimit(t *testing.T) {
 			assert.Equal(t, whole, got)
 		}
 	}
-	got, lost := encode(20, slog.String("k", "a long text that does not fit"))
-	assert.Equal(t, `{"k":"a long te..."}`, got)
+	got, lost := encode(80, slog.String("k", strings.Repeat("long", 20)))
+	assert.Equal(t, `{"k":"`+strings.Repeat("long", 17)+`l..."}`, got)
 	assert.Equal(t, 1, lost)
 }
 
@@ -262,7 +262,8 @@ func TestPrefix(t *testing.T) {
 			assert.NotZero(t, lost+boolInt(c.want == "{}"), "%d of %s: %s", limit, c.want, object)
 		}
 	}
-	// Two children of one parent share nothing.
+	// Two children of a clipped parent share nothing.
+	base = base.Clip()
 	one, two := base.WithAttrs([]slog.Attr{slog.Int("c", 1)}, 100), base.WithAttrs([]slog.Attr{slog.Int("d", 2)}, 100)
 	w := prefixed(&one, 100)
 	buf, _ := w.End(attrjson.KeepAll)

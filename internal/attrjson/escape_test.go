@@ -156,19 +156,25 @@ var (
 	hugeAttrs = []slog.Attr{slog.Any("huge", json.RawMessage(`"`+strings.Repeat("x", maxObject)+`"`))}
 )
 
-// TestPrefixMemory: Len counts the members and the groups behind them; to make a prefix does not depend on which of them are long.
-func TestPrefixMemory(t *testing.T) {
-	var p Prefix
-	assert.Zero(t, p.Len())
-	p = p.WithAttrs(nil, NoLimit)
-	assert.Zero(t, p.Len())
-	name := strings.Repeat("g", 300)
-	p = p.WithGroup(name)
-	assert.Equal(t, len(`"":{`)+len(name), p.Len())
-	p = p.WithAttrs(fewAttrs, NoLimit)
-	assert.Equal(t, len(`"":{"a":1,`)+len(name), p.Len())
-	p = p.WithGroup("h")
-	assert.Equal(t, len(`"":{"a":1,"h":{`)+len(name), p.Len())
+// TestPrefixStopsToGrow: a prefix has hardly more members than fit the limit, and counts the others. Where later ones
+// replace earlier ones, it has all.
+func TestPrefixStopsToGrow(t *testing.T) {
+	const n, limit = 10_000, 4000
+	for _, d := range []Duplicates{KeepAll, KeepLast} {
+		p := Prefix{Duplicates: d}
+		for i := range n {
+			p = p.WithAttrs([]slog.Attr{slog.Int("number", i), slog.String("text", strings.Repeat("x", 100))}, limit)
+		}
+		members := strings.Count(string(p.body), `":`)
+		assert.Equal(t, 2*n, members+p.dropped)
+		if d == KeepLast {
+			assert.Zero(t, p.dropped)
+			continue
+		}
+		assert.Greater(t, p.least, limit)
+		assert.Less(t, p.least, limit+100)
+		assert.Less(t, len(p.body), 2*limit)
+	}
 }
 
 // TestPrefixCountsDropped: values that a prefix drops are counted, also where nothing of the attributes is left.

@@ -4,8 +4,7 @@ package condition
 
 import (
 	"fmt"
-
-	"github.com/userevents/userevents-go/internal/errno"
+	"io/fs"
 )
 
 // Expr is [And], [Or], [Not], [*Has] or [*Compare].
@@ -63,7 +62,7 @@ var operators = [...]string{
 // String returns the operator as conditions have it.
 func (o Op) String() string { return operators[o] }
 
-// Error says where and why a condition is refused. It wraps EINVAL.
+// Error says where and why a condition is refused. It wraps [fs.ErrInvalid].
 type Error struct {
 	Text    string // of the condition
 	At      int    // offset in the text, in bytes
@@ -75,5 +74,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s, at byte %d of %q: %v", e.Problem, e.At+1, e.Text, e.Unwrap())
 }
 
-// Unwrap returns EINVAL.
-func (e *Error) Unwrap() error { return errno.EINVAL }
+// Unwrap returns [fs.ErrInvalid].
+func (e *Error) Unwrap() error { return fs.ErrInvalid }

@@ -2,9 +2,9 @@ package condition
 
 import (
 	"errors"
+	"io/fs"
 	"math"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 	} {
 		got, err := Parse(text)
 		if want == nil {
-			assert.ErrorIs(t, err, syscall.EINVAL, text)
+			assert.ErrorIs(t, err, fs.ErrInvalid, text)
 			continue
 		}
 		require.NoError(t, err, text)
@@ -91,7 +91,7 @@ func TestParseLimits(t *testing.T) {
 		_, err := Parse(c.within)
 		require.NoError(t, err)
 		_, err = Parse(c.beyond)
-		require.ErrorIs(t, err, syscall.EINVAL)
+		require.ErrorIs(t, err, fs.ErrInvalid)
 	}
 }
 

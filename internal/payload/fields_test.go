@@ -141,8 +141,8 @@ func TestLongEscapes(t *testing.T) {
 	}
 }
 
-// TestShortTextBesideAnObject: a text of 64 bytes stays whole while an object beside it has members to drop, and a longer one
-// is cut before they are.
+// TestShortTextBesideAnObject: a text of 64 bytes stays whole while an object beside it has attributes to drop, and a
+// longer one is cut to 64 bytes before they are.
 func TestShortTextBesideAnObject(t *testing.T) {
 	members := make([]string, 40)
 	for i := range members {
@@ -150,40 +150,26 @@ func TestShortTextBesideAnObject(t *testing.T) {
 	}
 	object := "{" + strings.Join(members, ",") + "}"
 	s := MustSchema(TextField("a"), Attributes)
-	try := func(length, limit int) map[string]string {
-		var b Builder
-		b.Begin(s, nil, limit)
-		b.Text(s.At[0], strings.Repeat("x", length))
-		b.Raw(s.At[1], []byte(object))
-		buf, _ := b.End()
-		assert.LessOrEqual(t, len(buf)-Base, limit)
-		return values(t, s, buf)
+	const fixed = 4 + 4 + 2
+	for _, length := range []int{64, 100} {
+		for limit := fixed + 64 + len(`{}`); limit < fixed+length+len(object); limit++ {
+			var b Builder
+			b.Begin(s, nil, limit)
+			b.Text(s.At[0], strings.Repeat("x", length))
+			b.Raw(s.At[1], []byte(object))
+			buf, truncated := b.End()
+			require.LessOrEqual(t, len(buf)-Base, limit)
+			got := values(t, s, buf)
+			kept := min(40, (limit-fixed-64-len(`{}`)+1)/len(members[0]+","))
+			require.Equal(t, kept, strings.Count(got["attributes"], ":"), limit)
+			space := limit - fixed - len(got["attributes"])
+			if space < length {
+				require.Equal(t, strings.Repeat("x", space-3)+"...", got["a"], limit)
+				require.Equal(t, 40-kept+1, truncated)
+			} else {
+				require.Equal(t, strings.Repeat("x", length), got["a"], limit)
+				require.Equal(t, 40-kept, truncated)
+			}
+		}
 	}
-	fixed := 4 + 4 + 2 + len(object)
-	got := try(64, fixed+64-1)
-	assert.Equal(t, strings.Repeat("x", 63-3)+"...", got["a"], "a text is cut before members are dropped")
-	assert.Equal(t, object, got["attributes"])
-	got = try(64, fixed+7)
-	assert.Equal(t, strings.Repeat("x", 64), got["a"], "members are dropped where little would be left of it")
-	assert.Equal(t, 40-8, strings.Count(got["attributes"], ":"))
-	got = try(65, fixed+3)
-	assert.Equal(t, "...", got["a"])
-	assert.Equal(t, object, got["attributes"])
-	got = try(65, fixed+2)
-	assert.Equal(t, 39, strings.Count(got["attributes"], ":"))
-	assert.Equal(t, strings.Repeat("x", 7)+"...", got["a"])
-}
-
-// TestEqualObjects: of two objects of one size, the last one drops members.
-func TestEqualObjects(t *testing.T) {
-	s := MustSchema(Field{Name: "resource", Type: String, Class: JSON}, Attributes)
-	var b Builder
-	b.Begin(s, nil, 4+4+2+14+14-1)
-	b.Raw(s.At[0], []byte(`{"a":1,"b":22}`))
-	b.Raw(s.At[1], []byte(`{"c":1,"d":22}`))
-	buf, truncated := b.End()
-	assert.Equal(t, 1, truncated)
-	got := values(t, s, buf)
-	assert.Equal(t, `{"a":1,"b":22}`, got["resource"])
-	assert.Equal(t, `{"d":22}`, got["attributes"])
 }

@@ -3,10 +3,18 @@ package payload
 import (
 	"bytes"
 	"encoding/binary"
+	"sync"
 
 	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
+
+// fitting is a payload that is larger than its limit: a [truncate.Record].
+type fitting struct {
+	schema *Schema
+	buf    []byte // with the write index
+	spans  []span
+}
 
 // span is where the bytes of a dynamic field are in a payload, without the NUL of a text.
 type span struct {
@@ -16,143 +24,116 @@ type span struct {
 
 // fit truncates a payload that is larger than the limit.
 func (b *Builder) fit() {
-	var fewSpans [32]span
-	var fewLengths [64]int
-	payload := b.Buf[Base:]
-	spans := b.spans(fewSpans[:0])
-	lengths := appendLengths(fewLengths[:0], payload, spans)
-	whole, cut, fits := truncate.Divide(lengths, b.limit-(len(payload)-truncate.Sum(lengths)))
-	for range spans {
-		i := largest(spans)
-		if fits || i < 0 {
-			break
-		}
-		b.dropped += drop(payload, spans, i, excess(b.schema, payload, spans, i)-b.limit)
-		lengths = appendLengths(lengths[:0], payload, spans)
-		whole, cut, fits = truncate.Divide(lengths, b.limit-(size(b.schema, spans)-truncate.Sum(lengths)))
-	}
-	b.compact(spans, whole, cut)
+	f := fittings.Get().(*fitting)
+	*f = fitting{schema: b.schema, buf: b.Buf, spans: f.spans[:0]}
+	f.findSpans()
+	b.dropped += truncate.Fit(f, b.limit)
+	b.Buf, f.buf = f.buf, nil
+	fittings.Put(f)
 }
 
-// largest returns the largest object, the last one of equal ones, or -1 if none has members. The largest object drops members
-// first, so that a small one beside it keeps its own.
-func largest(spans []span) int {
-	found, most := -1, len(`{}`)+1
-	for i, s := range spans {
-		if n := s.end - s.begin; s.class == JSON && n >= most {
-			found, most = i, n
-		}
-	}
-	return found
-}
+var fittings = sync.Pool{New: func() any { return new(fitting) }}
 
-// spans returns the dynamic fields that are not empty. They follow each other in the order of the schema. A
+// findSpans finds the dynamic fields that are not empty. They follow each other in the order of the schema. A
 // location cannot tell where a field is in a payload of more than 64 KiB, but no field before is larger than that.
-func (b *Builder) spans(spans []span) []span {
-	payload := b.Buf[Base:]
-	at := b.schema.Layout.FixedSize()
-	for i := range b.schema.dynamic {
-		f := &b.schema.dynamic[i]
-		location := payload[f.at : f.at+4]
-		if at >= len(payload) || bytes.Equal(location, b.schema.begin[Base+f.at:][:4]) {
+func (f *fitting) findSpans() {
+	payload, at := f.buf[Base:], f.schema.Layout.FixedSize()
+	for i := range f.schema.dynamic {
+		field := &f.schema.dynamic[i]
+		location := payload[field.at : field.at+4]
+		if at >= len(payload) || bytes.Equal(location, f.schema.begin[Base+field.at:][:4]) {
 			continue
 		}
 		end := at + int(binary.NativeEndian.Uint32(location)>>16)
-		if !f.array {
+		if !field.array {
 			end = at + bytes.IndexByte(payload[at:], 0)
 		}
-		spans = append(spans, span{f, at, end})
-		if at = end; !f.array {
+		f.spans = append(f.spans, span{field, at, end})
+		if at = end; !field.array {
 			at++
 		}
 	}
-	return spans
 }
 
-// appendLengths appends the lengths of everything that can be cut.
-func appendLengths(lengths []int, payload []byte, spans []span) []int {
-	for _, s := range spans {
+// Measure implements [truncate.Record].
+func (f *fitting) Measure(lengths []int) (all []int, size int) {
+	size = f.schema.Layout.FixedSize()
+	for _, s := range f.spans {
+		size += s.end - s.begin
+		if !s.array {
+			size++
+		}
 		switch s.class {
 		case Text, List, Array:
 			lengths = append(lengths, s.end-s.begin)
 		case JSON:
-			lengths = truncate.AppendLengths(lengths, payload[s.begin:s.end])
+			lengths = truncate.AppendLengths(lengths, f.buf[Base+s.begin:Base+s.end])
 		}
 	}
-	return lengths
+	return lengths, size
 }
 
-// excess returns the size of the payload if all long texts outside of an object are cut as far as possible. Members that other
-// objects have dropped do not count.
-func excess(schema *Schema, payload []byte, spans []span, object int) int {
-	n := size(schema, spans)
-	for i := range spans {
-		if i == object {
-			continue
-		}
-		for _, length := range appendLengths(nil, payload, spans[i:i+1]) {
-			if length > truncate.Short {
-				n -= length - len(truncate.Mark)
-			}
+// Drop implements [truncate.Record].
+func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
+	for _, s := range f.spans {
+		switch n := s.end - s.begin; s.class {
+		case Text, List, Array:
+			budget.Free += max(0, n-truncate.Short)
+		case JSON:
+			budget.Free += n - len(`{}`)
 		}
 	}
-	return n
-}
-
-// drop drops members of an object and adapts its span.
-func drop(payload []byte, spans []span, i, need int) (dropped int) {
-	s := &spans[i]
-	n, dropped := truncate.Drop(payload[s.begin:s.end], need)
-	s.end = s.begin + n
+	for i := range f.spans {
+		if s := &f.spans[i]; s.class == JSON {
+			n, count := truncate.Drop(f.buf[Base+s.begin:Base+s.end], budget)
+			s.end = s.begin + n
+			dropped += count
+		}
+	}
 	return dropped
 }
 
-// size returns the size that a payload of these spans has.
-func size(schema *Schema, spans []span) int {
-	n := schema.Layout.FixedSize()
-	for _, s := range spans {
-		n += s.end - s.begin
-		if !s.array {
-			n++
-		}
-	}
-	return n
-}
-
-// compact cuts what is longer than whole to cut bytes, and moves everything together.
-func (b *Builder) compact(spans []span, whole, cut int) {
-	payload := b.Buf[Base:]
-	end := b.schema.Layout.FixedSize()
-	for _, s := range spans {
+// Cut implements [truncate.Record], and moves all fields together.
+func (f *fitting) Cut(share int) (cut int) {
+	payload := f.buf[Base:]
+	end := f.schema.Layout.FixedSize()
+	for _, s := range f.spans {
 		n := s.end - s.begin
 		content := payload[s.begin:s.end]
 		switch {
 		case s.class == JSON:
 			var count int
-			n, count = truncate.Object(content, whole, cut)
-			b.dropped += count
-		case s.class == Number || n <= whole:
-		case s.class == Text:
-			n = truncate.Text(content, cut)
-			b.dropped++
-		case s.class == List:
-			n = truncate.List(content, cut)
-			b.dropped++
-		case s.class == Array:
-			n = cut / s.elem * s.elem
-			b.dropped++
+			n, count = truncate.Object(content, share)
+			cut += count
+		case s.class == Number || n <= share:
+		default:
+			n = s.cut(content, share)
+			cut++
 		}
 		copy(payload[end:], content[:n])
 		switch {
 		case s.array:
-			typedfield.EndArray(b.Buf[:Base+end+n], Base, Base+s.at, Base+end)
+			typedfield.EndArray(f.buf[:Base+end+n], Base, Base+s.at, Base+end)
 			end += n
 		case n == 0:
-			copy(payload[s.at:s.at+4], b.schema.begin[Base+s.at:])
+			copy(payload[s.at:s.at+4], f.schema.begin[Base+s.at:])
 		default:
-			b.Buf = typedfield.EndText(b.Buf[:Base+end+n], Base, Base+s.at, Base+end)
+			f.buf = typedfield.EndText(f.buf[:Base+end+n], Base, Base+s.at, Base+end)
 			end += n + 1
 		}
 	}
-	b.Buf = b.Buf[:Base+end]
+	f.buf = f.buf[:Base+end]
+	return cut
+}
+
+// cut cuts the content of a field to share bytes, in place, and returns the new length.
+func (s *span) cut(content []byte, share int) int {
+	switch s.class {
+	case Text:
+		return truncate.Text(content, share)
+	case List:
+		return truncate.List(content, share)
+	default:
+		return share / s.elem * s.elem
+	}
 }

@@ -1,6 +1,30 @@
+// Package processcontext publishes the resource attributes of this process to other programs, and reads those of other processes, as
+// OpenTelemetry's process context. Publishing is a no-op on systems other than Linux.
+//
+// The format is that of OTEP 4719, whose message has the status Development (open-telemetry/opentelemetry-specification,
+// oteps/profiles/4719-process-ctx.md, and open-telemetry/opentelemetry-proto,
+// opentelemetry/proto/processcontext/v1development). A process has at most one context: a header of 32 bytes at the beginning of a
+// mapping, in the byte order of the machine:
+//
+//	offset  size
+//	     0     8  the text OTEL_CTX
+//	     8     4  version, 2
+//	    12     4  size of the payload in bytes
+//	    16     8  CLOCK_BOOTTIME of the publication in nanoseconds; 0 while the header changes, and another one after each change
+//	    24     8  address of the payload, anywhere in the process
+//
+// The payload is a protobuf message ProcessContext. Its field 1 is a Resource of OTLP, which is what this package writes and reads; field
+// 2, more attributes for readers of profiles, is ignored.
+//
+// Readers find the mapping by its name in /proc/PID/maps. That is /memfd:OTEL_CTX if it is a private mapping of a file of
+// memfd_create, [anon:OTEL_CTX] if it has no file and is named by prctl(PR_SET_VMA), and [anon_shmem:OTEL_CTX] if both is so. The
+// children of fork do not inherit the mapping (MADV_DONTFORK). A reader takes the header, the payload, and the header
+// again: the payload is complete if both headers are the same.
 package processcontext
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +32,8 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -127,4 +153,49 @@ func readMemory(memory io.ReaderAt, b []byte, at uint64) error {
 		err = fmt.Errorf("address %#x: %w", at, err)
 	}
 	return err
+}
+
+const (
+	maxMaps       = 16 << 20 // bytes of /proc/PID/maps, of which the kernel's default number of mappings takes less than half
+	maxCandidates = 8
+)
+
+// find returns where the mappings begin whose names in /proc/PID/maps are those of a context.
+func find(maps io.Reader) (list []uint64, err error) {
+	lines := bufio.NewScanner(io.LimitReader(maps, maxMaps))
+	for lines.Scan() && len(list) < maxCandidates {
+		if !bytes.Contains(lines.Bytes(), []byte(name)) {
+			continue
+		}
+		if begin, ok := parseMapping(lines.Text()); ok {
+			list = append(list, begin)
+		}
+	}
+	return list, lines.Err()
+}
+
+// parseMapping parses a line of /proc/PID/maps, and reports whether the mapping has the name of a context:
+//
+//	7f0c00000000-7f0c00001000 rw-p 00000000 00:01 1042   /memfd:OTEL_CTX (deleted)
+func parseMapping(line string) (begin uint64, ok bool) {
+	const columns = 5 // before the name
+	for i := range columns {
+		column, rest, _ := strings.Cut(line, " ")
+		if i == 0 {
+			first, last, _ := strings.Cut(column, "-")
+			var err, err2 error
+			var end uint64
+			begin, err = strconv.ParseUint(first, 16, 64)
+			end, err2 = strconv.ParseUint(last, 16, 64)
+			if err != nil || err2 != nil || end < begin || end-begin < headerSize {
+				return 0, false
+			}
+		}
+		line = strings.TrimLeft(rest, " ")
+	}
+	switch strings.TrimSuffix(line, " (deleted)") {
+	case "/memfd:" + name, "[anon:" + name + "]", "[anon_shmem:" + name + "]":
+		return begin, true
+	}
+	return 0, false
 }

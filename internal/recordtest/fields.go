@@ -76,7 +76,8 @@ func Describe(ev *reader.Event) string {
 	b = fmt.Appendf(b, "%q %s %q %q %q %s\n", ev.ServiceName, reader.AppendJSON(nil, ev.Resource), ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL, reader.AppendJSON(nil, ev.ScopeAttributes))
 	b = fmt.Appendf(b, "%s %s %d %d %d %d %t\n", ev.Timestamp, ev.Observed, ev.Truncated, ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks, ev.Duplicate)
 	if ev.Header != nil {
-		b = ev.Header.AppendMetaJSON(b)
+		h := ev.Header
+		b = fmt.Appendf(b, "%d %d %d %d %x %d %v %v\n", h.ID, h.Version, h.Level, h.Tracepoint.Keyword, h.Tag, h.Opcode, h.Activity, h.Related)
 	}
 	return string(reader.AppendJSON(b, ev.Fields))
 }

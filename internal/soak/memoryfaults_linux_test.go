@@ -126,7 +126,7 @@ func (p *program) register() {
 	p.s.memories++
 	p.name = p.s.prefix + "_" + strconv.Itoa(p.s.memories)
 	p.asked("open " + p.name)
-	p.s.r.FindProgram(p.cmd.Process.Pid)
+	p.s.r.AttachProcess(p.cmd.Process.Pid)
 	require.Len(p.s.t, p.s.counts(p), programEvents-1, "events that are attached")
 }
 
@@ -198,7 +198,7 @@ func (s *memorySoak) endAll() {
 		s.end(p)
 	}
 	testscale.Eventually(s.t, func() bool {
-		s.r.FindProgram(s.long.cmd.Process.Pid)
+		s.r.AttachProcess(s.long.cmd.Process.Pid)
 		st, err := s.r.Stats()
 		require.NoError(s.t, err)
 		return len(st.Events) == len(s.counts(s.long))

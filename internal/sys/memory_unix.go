@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -166,4 +167,27 @@ func InodeOf(fd int) (uint64, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
 	return uint64(st.Ino), os.NewSyscallError("fstat", err) //nolint:unconvert // 32 bits on some systems
+}
+
+// Fault is the panic of an access to mapped memory that is not there: its file was cut off, or the disk is full.
+type Fault interface {
+	error
+	Addr() uintptr
+}
+
+// Try calls a function, and returns the fault that ended it.
+func Try(call func()) (f Fault) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		var ok bool
+		if f, ok = cause.(Fault); !ok {
+			panic(cause)
+		}
+	}()
+	call()
+	return nil
 }

@@ -3,109 +3,175 @@ package truncate
 import "github.com/userevents/userevents-go/internal/jsonscan"
 
 // The functions for JSON take objects as package attrjson writes them: valid, without white space between tokens.
-// On anything else they return some prefix, and stay within the slice.
+// On anything else they return some prefix, and stay within the slice. The attributes of an object are its members
+// and those of the objects in it, but not in arrays; an object without members is an attribute itself.
 
 // arrayExtra is how much longer the shortest cut array, ["..."], is than a cut text.
 const arrayExtra = len(`[""]`)
 
-// members iterates over the members of an object and of the objects in it. A member whose value is an object is
-// visited itself only if that is empty.
-type members struct {
-	b []byte
-	i int
+// token is what a scanner stands at.
+type token uint8
 
-	key        int // where the member begins
-	begin, end int // of the value
+const (
+	attribute token = iota
+	groupBegin
+	groupEnd // or the end of the object
+)
 
-	depth int // objects around the member
-	long  int // the depth of the members in an object with a long key, or 0
+// scanner iterates over the attributes of an object, and the beginnings and ends of the groups around them.
+type scanner struct {
+	b    []byte
+	next int
+
+	token      token
+	key        int // where the token begins
+	begin, end int // of the attribute's value
 }
 
-func (m *members) next() bool {
-	for m.i < len(m.b) {
-		switch m.b[m.i] {
-		case '"':
-		case '{':
-			m.depth++
-			m.i++
+func scan(object []byte) scanner { return scanner{b: object, next: len(`{`)} }
+
+// scan moves to the next token.
+func (s *scanner) scan() bool {
+	for s.next < len(s.b) {
+		switch s.b[s.next] {
+		case ',':
+			s.next++
 			continue
 		case '}':
-			if m.depth--; m.depth < m.long {
-				m.long = 0
-			}
-			m.i++
-			continue
-		default:
-			m.i++ // a comma
-			continue
+			s.token, s.key = groupEnd, s.next
+			s.next++
+			return true
 		}
-		m.key = m.i
-		m.i = jsonscan.String(m.b, m.i) + len(`:`)
-		if m.i >= len(m.b) {
+		s.key = s.next
+		s.begin = jsonscan.String(s.b, s.key) + len(`:`)
+		if s.begin >= len(s.b) {
 			return false
 		}
-		if m.b[m.i] == '{' && m.i+1 < len(m.b) && m.b[m.i+1] != '}' {
-			if m.long == 0 && m.i-m.key > MaxKey {
-				m.long = m.depth + 1
-			}
-			continue
+		if s.b[s.begin] == '{' && s.begin+1 < len(s.b) && s.b[s.begin+1] != '}' {
+			s.token, s.next = groupBegin, s.begin+1
+			return true
 		}
-		m.begin = m.i
-		m.i = jsonscan.Value(m.b, m.i)
-		m.end = m.i
+		s.token = attribute
+		s.end = jsonscan.Value(s.b, s.begin)
+		s.next = max(s.end, s.begin+1)
 		return true
 	}
 	return false
 }
 
-// length returns the length by which the value is compared with others, or 0 if it is never cut.
-func (m *members) length() int { return valueLength(m.b[m.begin:m.end]) }
+// attribute moves to the next attribute.
+func (s *scanner) attribute() bool {
+	for s.scan() {
+		if s.token == attribute {
+			return true
+		}
+	}
+	return false
+}
 
-func valueLength(value []byte) int {
-	switch {
-	case len(value) == 0:
-		return 0
-	case value[0] == '"':
-		return len(value) - len(`""`)
-	case value[0] == '[':
-		return max(0, len(value)-arrayExtra)
+// length returns the length of the attribute's text or array, or 0 if it has none.
+func (s *scanner) length() int {
+	switch n := s.end - s.begin; s.b[s.begin] {
+	case '"':
+		return n - len(`""`)
+	case '[':
+		return max(0, n-arrayExtra)
 	}
 	return 0
 }
 
-// AppendLengths appends the lengths of an object's texts and arrays, which [Object] cuts, for [Divide].
+// AppendLengths appends the lengths of an object's texts and arrays, which [Object] cuts.
 func AppendLengths(lengths []int, object []byte) []int {
-	for m := (members{b: object}); m.next(); {
-		if n := m.length(); n > 0 {
+	for s := scan(object); s.attribute(); {
+		if n := s.length(); n > 0 {
 			lengths = append(lengths, n)
 		}
 	}
 	return lengths
 }
 
-// Object cuts the texts and arrays of an object that are longer than whole to cut bytes, in place, as [Divide] says.
-// It returns the object's new length and how many values it cut.
-func Object(object []byte, whole, cut int) (n, truncated int) {
-	read, write := 0, 0
-	for m := (members{b: object}); m.next(); {
-		if m.length() <= whole {
-			continue
-		}
-		write += copy(object[write:], object[read:m.begin])
-		write += cutValue(object[write:], object[m.begin:m.end], cut)
-		read = m.end
-		truncated++
+// Members returns how many attributes a part of an object has, which begins before a key, and its size with their
+// texts and arrays cut to [Short].
+func Members(part []byte) (n, least int) {
+	least = len(part)
+	for s := (scanner{b: part}); s.attribute(); {
+		n++
+		least -= max(0, s.length()-Short)
 	}
-	write += copy(object[write:], object[read:])
-	return write, truncated
+	return n, least
 }
 
-// cutValue writes a value, cut to a length of limit, to dst, which may begin before the value in the same array.
-func cutValue(dst, value []byte, limit int) int {
-	if value[0] == '"' {
-		return cutString(dst, value, limit)
+// group is a group that is open.
+type group struct {
+	begin int // what was written before it
+	size  int // of its key and its braces
+}
+
+// Drop drops the attributes of an object for which a budget has no space, in place, and the groups of which nothing
+// is left. The braces of the object itself do not count. It returns the object's new length and how many attributes it dropped.
+func Drop(object []byte, budget *Budget) (n, dropped int) {
+	var few [16]group
+	open := few[:0]
+	n = len(`{`)
+	budget.Free += len(`,`) // which each attribute counts, but the first one has not
+	for s := scan(object); s.scan(); {
+		from := s.key
+		if object[from-1] == ',' && object[n-1] != '{' {
+			from--
+		}
+		switch s.token {
+		case attribute:
+			if budget.Keep(s.end-s.key+len(`,`), s.length()) {
+				n += copy(object[n:], object[from:s.end])
+			} else {
+				dropped++
+			}
+		case groupBegin:
+			g := group{n, s.next - s.key + len(`}`)}
+			open = append(open, g)
+			budget.Open(g.size)
+			n += copy(object[n:], object[from:s.next])
+		case groupEnd:
+			last := len(open) - 1
+			if last < 0 {
+				s.next = len(object)
+				continue
+			}
+			if g := open[last]; object[n-1] == '{' {
+				n = g.begin
+				budget.Close(g.size)
+			} else {
+				n += copy(object[n:], `}`)
+			}
+			open = open[:last]
+		}
 	}
-	return cutArray(dst, value, limit+arrayExtra)
+	if n == len(`{`) {
+		budget.Free -= len(`,`)
+	}
+	return n + copy(object[n:], `}`), dropped
+}
+
+// Object cuts the texts and arrays of an object that are longer than share to share bytes, in place. It returns the
+// object's new length and how many values it cut.
+func Object(object []byte, share int) (n, cut int) {
+	read, write := 0, 0
+	for s := scan(object); s.attribute(); {
+		if s.length() <= share {
+			continue
+		}
+		write += copy(object[write:], object[read:s.begin])
+		value := object[s.begin:s.end]
+		if value[0] == '"' {
+			write += cutString(object[write:], value, share)
+		} else {
+			write += cutArray(object[write:], value, share+arrayExtra)
+		}
+		read = s.end
+		cut++
+	}
+	write += copy(object[write:], object[read:])
+	return write, cut
 }
 
 // cutString writes a string with its quotes, of which limit bytes between them, to dst, which may begin before the string in the same
@@ -116,32 +182,32 @@ func cutString(dst, s []byte, limit int) int {
 	return n + copy(dst[n:], `"`)
 }
 
-// cutArray writes an array of at most limit bytes. Its texts are cut to equal shares. If they do not fit even
-// then, the mark takes the place of the last elements.
+// cutArray writes an array of at most limit bytes to dst, which may begin before the array in the same array of
+// bytes. Its texts are cut to equal shares, but to no less than [Short]: then the mark takes the place of the last elements.
 func cutArray(dst, array []byte, limit int) int {
 	var few [32]int
-	lengths, texts := few[:0], 0
+	lengths := few[:0]
 	for s := (stringsIn{b: array}); s.next(); {
-		n := s.end - s.begin - len(`""`)
-		lengths, texts = append(lengths, n), texts+n
+		lengths = append(lengths, s.length())
 	}
-	whole, cut, fits := Divide(lengths, limit-(len(array)-texts))
-	if !fits {
-		return cutElements(dst, array, limit)
-	}
+	share := max(Short, Share(lengths, limit-len(array)+sum(lengths)))
 	read, write := 0, 0
 	for s := (stringsIn{b: array}); s.next(); {
-		if s.end-s.begin-len(`""`) > whole {
+		if s.length() > share {
 			write += copy(dst[write:], array[read:s.begin])
-			write += cutString(dst[write:], array[s.begin:s.end], cut)
+			write += cutString(dst[write:], array[s.begin:s.end], share)
 			read = s.end
 		}
 	}
-	return write + copy(dst[write:], array[read:])
+	write += copy(dst[write:], array[read:])
+	if write > limit {
+		write = cutElements(dst[:write], limit)
+	}
+	return write
 }
 
-// cutElements keeps the first elements of an array.
-func cutElements(dst, array []byte, limit int) int {
+// cutElements keeps the first elements of an array, in place.
+func cutElements(array []byte, limit int) int {
 	const end = `"` + Mark + `"]`
 	keep := len(`[`)
 	for i := keep; i < len(array) && array[i] != ']'; {
@@ -151,8 +217,7 @@ func cutElements(dst, array []byte, limit int) int {
 		}
 		keep = i
 	}
-	n := copy(dst, array[:keep])
-	return n + copy(dst[n:], end)
+	return keep + copy(array[keep:], end)
 }
 
 // stringsIn iterates over the strings in an array that are not keys of objects, at any depth.
@@ -178,10 +243,4 @@ func (s *stringsIn) next() bool {
 	return false
 }
 
-// Sum returns the sum of lengths.
-func Sum(lengths []int) (total int) {
-	for _, n := range lengths {
-		total += n
-	}
-	return total
-}
+func (s *stringsIn) length() int { return s.end - s.begin - len(`""`) }

@@ -41,15 +41,25 @@ func TestFit(t *testing.T) {
 		{"elements that are numbers", `{"a":[` + strings.Repeat("12,", 50) + `12]}`, 90, `{"a":[` + strings.Repeat("12,", 25) + `"..."]}`, 1},
 		{"elements to the last byte", `{"a":[` + strings.Repeat("12,", 50) + `12]}`, 88, `{"a":[` + strings.Repeat("12,", 25) + `"..."]}`, 1},
 		{"an element of the share stays", `{"a":["` + x(70) + `","` + x(200) + `","y"]}`, 157, `{"a":["` + x(70) + `","` + x(67) + `...","y"]}`, 1},
-		{"keys in elements stay", `{"a":[{"` + x(70) + `":"` + x(200) + `"}]}`, 140, `{"a":[{"` + x(70) + `":"` + x(52) + `..."}]}`, 1},
-		{"short texts before members", `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 57, `{"a":"` + x(18) + `...","b":"` + x(18) + `..."}`, 2},
-		{"a number and a long text", `{"n":12345,"a":"` + x(100) + `"}`, 30, `{"n":12345,"a":"` + x(9) + `..."}`, 1},
-		{"only the mark", `{"n":1,"a":"` + x(100) + `"}`, 17, `{"n":1,"a":"..."}`, 1},
-		{"not even the mark", `{"n":1,"a":"` + x(100) + `"}`, 16, `{"n":1}`, 1},
-		{"a group without members", `{"g":{"a":"` + x(100) + `"},"n":1}`, 17, `{"n":1}`, 1},
+		{"keys in elements stay", `{"a":[{"` + x(70) + `":"` + x(200) + `"}]}`, 150, `{"a":[{"` + x(70) + `":"` + x(62) + `..."}]}`, 1},
+		{"an array and a text", `{"a":[` + strings.Repeat("12,", 50) + `12],"t":"` + x(300) + `"}`, 150,
+			`{"a":[` + strings.Repeat("12,", 21) + `"..."],"t":"` + x(63) + `..."}`, 2},
+		{"texts of an array keep Short bytes", `{"a":["` + x(100) + `","` + x(100) + `","y"]}`, 100, `{"a":["` + x(61) + `...","..."]}`, 1},
+		{"the last one does not fit", `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 134, `{"a":"` + x(60) + `"}`, 1},
+		{"both fit", `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 135, `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 0},
+		{"shares of Short bytes", `{"a":"` + x(100) + `","b":"` + x(100) + `"}`, 143, `{"a":"` + x(61) + `...","b":"` + x(61) + `..."}`, 2},
+		{"shares of less", `{"a":"` + x(100) + `","b":"` + x(100) + `"}`, 142, `{"a":"` + x(100) + `"}`, 1},
+		{"a long text makes space by being cut", `{"a":"` + x(100) + `","n":1}`, 78, `{"a":"` + x(61) + `...","n":1}`, 1},
+		{"a number does not fit", `{"a":"` + x(100) + `","n":1}`, 77, `{"a":"` + x(66) + `..."}`, 2},
+		{"behind one that does not fit", `{"a":"` + x(100) + `","n":1}`, 69, `{"n":1}`, 1},
+		{"a group without attributes", `{"g":{"a":"` + x(100) + `"},"n":1}`, 50, `{"n":1}`, 1},
+		{"groups in a group", `{"g":{"h":{"a":"` + x(100) + `"},"i":{"j":2},"k":3},"n":1}`, 33, `{"g":{"i":{"j":2},"k":3},"n":1}`, 1},
+		{"a group takes its space once", `{"g":{"a":1,"b":2},"n":1}`, 24, `{"g":{"a":1,"b":2}}`, 1},
+		{"a group to the last byte", `{"g":{"a":1,"b":2}}`, 18, `{"g":{"a":1}}`, 1},
 		{"an empty object stays", `{"g":{},"a":"` + x(100) + `"}`, 8, `{"g":{}}`, 1},
 		{"nothing", `{"n":12345}`, 10, `{}`, 1},
-		{"long keys first", `{"` + x(300) + `":1,"n":2}`, 20, `{"n":2}`, 1},
+		{"a long key", `{"` + x(300) + `":1,"n":2}`, 20, `{"n":2}`, 1},
+		{"deep groups", `{"n":1,` + strings.Repeat(`"g":{`, 20) + `"a":1` + strings.Repeat(`}`, 20) + `,"m":2}`, 30, `{"n":1,"m":2}`, 1},
 	} {
 		b := []byte(c.object)
 		n, truncated := truncationtest.Fit(b, c.limit)
@@ -57,44 +67,6 @@ func TestFit(t *testing.T) {
 		assert.Equal(t, c.truncated, truncated, c.name)
 		assert.LessOrEqual(t, n, c.limit, c.name)
 		assert.True(t, json.Valid(b[:n]), c.name)
-	}
-}
-
-// TestDropOrder: members are dropped class after class, and not more of them than need be, since long texts can be cut.
-func TestDropOrder(t *testing.T) {
-	deep := func(n int, member string) string { return strings.Repeat(`"g":{`, n) + member + strings.Repeat("}", n) }
-	long := x(truncate.MaxKey + 1 - len(`"":`))
-	for _, c := range []struct {
-		name, object string
-		need         int
-		want         string
-		dropped      int
-	}{
-		{"cutting is enough", `{"a":"` + x(100) + `","n":1}`, 97, `{"a":"` + x(100) + `","n":1}`, 0},
-		{"cutting is not enough", `{"a":"` + x(100) + `","n":1}`, 98, `{"n":1}`, 1},
-		{"cutting a remote text is enough", `{` + deep(8, `"a":"`+x(100)+`"`) + `}`, 97, `{` + deep(8, `"a":"`+x(100)+`"`) + `}`, 0},
-		{"a short text is not cut", `{"a":"` + x(truncate.Short) + `","n":1}`, 1, `{"n":1}`, 1},
-		{"a short remote text is not cut", `{"n":1,` + deep(8, `"a":"`+x(truncate.Short)+`"`) + `}`, 1, `{"n":1}`, 1},
-		{"text before number", `{"n":1,"a":"x"}`, 1, `{"n":1}`, 1},
-		{"list before number", `{"n":1,"a":[1]}`, 1, `{"n":1}`, 1},
-		{"long text before short", `{"a":"x","b":"` + x(truncate.Short+1) + `"}`, truncate.Short + 1, `{"a":"x"}`, 1},
-		{"a text of the short length is not long", `{"a":"x","b":"` + x(truncate.Short) + `"}`, 1, `{"b":"` + x(truncate.Short) + `"}`, 1},
-		{"a long key first", `{"n":1,"` + long + `":2}`, 1, `{"n":1}`, 1},
-		{"a key that is not long", `{"n":1,"` + long[1:] + `":2}`, 1, `{"` + long[1:] + `":2}`, 1},
-		{"deep first", `{"n":1,` + deep(8, `"a":2`) + `}`, 1, `{"n":1}`, 1},
-		{"not deep", `{"n":1,` + deep(7, `"a":2`) + `}`, 1, `{` + deep(7, `"a":2`) + `}`, 1},
-		{"deep no more", `{` + deep(8, `"a":2`) + `,"n":1,"t":"x"}`, len(deep(8, `"a":2`)) + 2, `{"n":1}`, 2},
-		{"in an object with a long key first", `{"n":1,"` + long + `":{"a":2}}`, 1, `{"n":1}`, 1},
-		{"in an object with a key that is not long", `{"n":1,"` + long[1:] + `":{"a":2}}`, 1, `{"` + long[1:] + `":{"a":2}}`, 1},
-		{"in any object later", `{"n":"x","g":{"a":1}}`, 1, `{"g":{"a":1}}`, 1},
-		{"behind an object with a long key", `{"` + long + `":{"a":1},"n":2,"t":"x"}`, len(long) + 12, `{"n":2}`, 2},
-		{"behind an object in one with a long key", `{"n":1,"` + long + `":{"s":{"b":1},"a":1}}`, len(`"s":{"b":1},`) + 1, `{"n":1}`, 2},
-		{"all that is in an object with two long keys", `{"n":1,"` + long + `":{"` + long + `":{"b":1},"a":"x"},"t":"x"}`, 2 * len(long), `{"n":1,"t":"x"}`, 2},
-	} {
-		b := []byte(c.object)
-		n, dropped := truncate.Drop(b, c.need)
-		assert.Equal(t, c.want, string(b[:n]), c.name)
-		assert.Equal(t, c.dropped, dropped, c.name)
 	}
 }
 
@@ -111,29 +83,13 @@ func TestMalformed(t *testing.T) {
 				whole := append([]byte(text[:i]), "behind"...)
 				b := whole[:i:i]
 				assert.NotPanics(t, func() {
-					truncate.Drop(b, limit)
+					truncate.Drop(b, &truncate.Budget{Free: limit})
 					truncationtest.Fit(append([]byte{}, text[:i]...), max(limit, 2))
 				}, "%s to %d", text[:i], limit)
 				assert.Equal(t, "behind", string(whole[i:]))
 			}
 		}
 	}
-}
-
-// TestDropWindow: the first members of a class stay, and the last eight.
-func TestDropWindow(t *testing.T) {
-	var members []string
-	for i := range 100 {
-		members = append(members, fmt.Sprintf(`"%02d":1`, i))
-	}
-	b := []byte("{" + strings.Join(members, ",") + "}")
-	n, truncated := truncationtest.Fit(b, len(b)-5*len(`"00":1,`))
-	assert.Equal(t, 5, truncated)
-	assert.Equal(t, "{"+strings.Join(append(append([]string{}, members[:87]...), members[92:]...), ",")+"}", string(b[:n]))
-	// A byte more takes one more member.
-	b = []byte("{" + strings.Join(members, ",") + "}")
-	_, truncated = truncationtest.Fit(b, len(b)-5*len(`"00":1,`)-1)
-	assert.Equal(t, 6, truncated)
 }
 
 func TestText(t *testing.T) {

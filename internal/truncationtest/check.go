@@ -1,6 +1,5 @@
-// Package truncationtest has records that are too large, and what must be left of them. The tests of all adapters and
-// encodings share it, since they promise the same: numbers, ids and short texts survive, the longest texts are cut to equal shares, and the
-// record says how many values were cut.
+// Package truncationtest has records that are too large, and checks what is left of them by the rule of package
+// truncate. The tests of all adapters and encodings share it.
 package truncationtest
 
 import (
@@ -12,14 +11,13 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/truncate"
 )
 
 const (
-	// short is the length in bytes up to which a text is cut only where longer ones leave no room for it.
-	short = 64
 	// escape is the length of the longest escape or character, between two of which a text is cut.
 	escape = 6
-	// unused is the part of the limit that a record may leave unused although it was cut.
+	// unused is the part of the limit that a record may leave unused although a text was cut.
 	unused = 20
 )
 
@@ -36,15 +34,12 @@ type Record struct {
 
 // Check returns nil if the record is what must be left of c under the limit, or else all that is wrong with it.
 func (c *Case) Check(limit int, r *Record) error {
-	fits := c.Fits
-	if r.EventHeader {
-		fits = c.FitsEventHeader
-	}
-	k := checker{crowded: limit < fits, survivors: Survivors()}
+	k := checker{eventHeader: r.EventHeader}
 	k.text("message", c.Message, r.Message)
+	k.values = len(k.cut)
 	k.members("", slices.Concat(c.Bound, c.Attrs), r.Attributes)
 	for _, s := range k.whole {
-		if len(k.cut) > 0 && s.size > max(short, slices.MaxFunc(k.cut, bySize).size+escape) {
+		if len(k.cut) > 0 && s.size > slices.MaxFunc(k.cut, bySize).size+escape {
 			k.errorf("%s has %d bytes and was not cut, but %s was cut to %d", s.path, s.size, k.cut[0].path, k.cut[0].size)
 		}
 	}
@@ -53,29 +48,49 @@ func (c *Case) Check(limit int, r *Record) error {
 		if most.size-least.size > escape {
 			k.errorf("%s was cut to %d bytes, %s to %d: the shares are not equal", least.path, least.size, most.path, most.size)
 		}
-	}
-	// An array may count as one value, or each of its texts.
-	lost := len(k.cut) + k.missing
-	if r.Truncated > lost || r.Truncated < lost-k.more {
-		k.errorf("truncated is %d, but %d values were cut or dropped", r.Truncated, lost)
+		if least.size <= truncate.Short-escape {
+			k.errorf("%s was cut to %d bytes", least.path, least.size)
+		}
 	}
 	if r.Size > limit {
 		k.errorf("the payload has %d bytes, more than %d", r.Size, limit)
 	}
 	// A share is a whole number of bytes.
-	if least := limit - limit/unused - len(k.cut); lost > 0 && r.Size < least {
+	if least := limit - limit/unused - len(k.cut); len(k.cut) > 0 && r.Size < least {
 		k.errorf("the payload has %d bytes of %d, although something was cut", r.Size, limit)
+	}
+	dropped := k.checkDropped(limit, r.Size)
+	if lost := k.values + dropped; r.Truncated != lost {
+		k.errorf("truncated is %d, but %d values were cut or dropped", r.Truncated, lost)
 	}
 	return errors.Join(k.errs...)
 }
 
+// checkDropped checks that each attribute which was dropped does not fit behind those that are left of those before
+// it. It returns how many were dropped.
+func (k *checker) checkDropped(limit, size int) (dropped int) {
+	for _, s := range slices.Concat(k.whole, k.cut) {
+		size -= max(0, s.size-truncate.Short)
+	}
+	for _, l := range slices.Backward(k.leaves) {
+		if !l.dropped {
+			size -= l.size
+			continue
+		}
+		dropped++
+		if size+l.size <= limit {
+			k.errorf("%s was dropped, although %d bytes of %d are free without those behind it", l.path, limit-size, limit)
+		}
+	}
+	return dropped
+}
+
 type checker struct {
-	errs       []error
-	whole, cut []sized
-	missing    int
-	more       int  // texts that were cut beyond the first one of their array
-	crowded    bool // there is no room for all keys
-	survivors  []Attr
+	eventHeader bool
+	errs        []error
+	whole, cut  []sized // texts
+	values      int     // that were cut, also arrays
+	leaves      []leaf  // attributes, also of groups
 }
 
 // sized is a text that is left.
@@ -86,6 +101,12 @@ type sized struct {
 
 func bySize(a, b sized) int { return a.size - b.size }
 
+// leaf is an attribute that is no group.
+type leaf struct {
+	sized   // with a text or an array cut to Short bytes
+	dropped bool
+}
+
 func (k *checker) errorf(format string, args ...any) {
 	k.errs = append(k.errs, fmt.Errorf(format, args...))
 }
@@ -93,30 +114,22 @@ func (k *checker) errorf(format string, args ...any) {
 // members compares the attributes of a record or a group.
 func (k *checker) members(path string, want []Attr, got map[string]any) {
 	keys := make(map[string]bool, len(want))
-	var texts, numbers drops
 	for _, a := range want {
 		keys[a.Key] = true
 		v, ok := got[a.Key]
-		if !ok {
-			k.missing++
+		if g, group := a.Value.(Group); group {
+			members, _ := v.(map[string]any)
+			k.members(path+a.Key+".", g, members)
+			continue
 		}
-		if k.survives(a) || !k.crowded {
-			if !ok {
-				k.errorf("%s%s is missing", path, a.Key)
-				continue
-			}
-		} else if _, number := a.Value.(int64); number {
-			numbers.add(a.Key, !ok)
-		} else {
-			texts.add(a.Key, !ok)
-		}
+		k.leaves = append(k.leaves, leaf{sized{path + a.Key, k.size(a)}, !ok})
 		if !ok {
 			continue
 		}
 		cut := len(k.cut)
 		k.value(path+a.Key, a.Value, v)
-		if len(k.cut) > cut && k.survives(a) {
-			k.errorf("%s%s was cut", path, a.Key)
+		if len(k.cut) > cut {
+			k.values++
 		}
 	}
 	for key := range got {
@@ -124,38 +137,34 @@ func (k *checker) members(path string, want []Attr, got map[string]any) {
 			k.errorf("%s%s was not logged", path, key)
 		}
 	}
-	for _, d := range []drops{texts, numbers} {
-		if d.runs > 1 {
-			k.errorf("%s%s is missing, and others before it, but not all between them", path, d.last)
+}
+
+// size returns the size of an attribute with its text or array cut to Short bytes.
+func (k *checker) size(a Attr) int {
+	n := len(a.Key)
+	// The first attribute in a struct that holds those for which another has no place may come with it.
+	more := len(k.leaves) / 126 * len("_overflow\x00tn")
+	switch v := a.Value.(type) {
+	case int64:
+		if k.eventHeader {
+			return n + len("\x00tf") + 8 + more
 		}
+		return n + len(`"":,`) + len(fmt.Sprint(v))
+	case []string:
+		n += truncate.Short
+	default:
+		n += min(truncate.Short, written(fmt.Sprint(v)))
 	}
-	if numbers.runs > 0 && texts.kept {
-		k.errorf("%s%s is missing, a number, but not all texts are", path, numbers.last)
+	if k.eventHeader {
+		return n + len("\x00tnn") + more
 	}
+	return n + len(`"":"",`)
 }
 
-// drops are the attributes of one kind that were dropped. They stand together.
-type drops struct {
-	runs int
-	last string // that was dropped
-	kept bool   // one of them at least
-	in   bool   // the one before was dropped
-}
-
-func (d *drops) add(key string, dropped bool) {
-	if dropped {
-		d.last = key
-		if !d.in {
-			d.runs++
-		}
-	} else {
-		d.kept = true
-	}
-	d.in = dropped
-}
-
-func (k *checker) survives(a Attr) bool {
-	return slices.ContainsFunc(k.survivors, func(s Attr) bool { return s.Key == a.Key })
+// written returns the length of a text in a record, with escapes.
+func written(s string) int {
+	b, _ := text.Append(nil, s, math.MaxInt)
+	return len(b)
 }
 
 func (k *checker) value(path string, want, got any) {
@@ -179,18 +188,9 @@ func (k *checker) value(path string, want, got any) {
 			k.errorf("%s is %.100v, no list of %d", path, got, len(want))
 			return
 		}
-		cut := len(k.cut)
 		for i := range want {
 			k.text(fmt.Sprintf("%s[%d]", path, i), want[i], list[i])
 		}
-		k.more += max(0, len(k.cut)-cut-1)
-	case Group:
-		members, ok := got.(map[string]any)
-		if !ok {
-			k.errorf("%s is %.100v, no group", path, got)
-			return
-		}
-		k.members(path+".", want, members)
 	default:
 		k.errorf("%s: no attribute has a %T", path, want)
 	}
@@ -203,8 +203,7 @@ func (k *checker) text(path, want string, got any) {
 		k.errorf("%s is %.100v, no text", path, got)
 		return
 	}
-	written, _ := text.Append(nil, s, math.MaxInt)
-	size := sized{path, len(written)}
+	size := sized{path, written(s)}
 	head, marked := strings.CutSuffix(s, text.CutMark)
 	switch {
 	case s == want:

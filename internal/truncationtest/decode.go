@@ -1,6 +1,7 @@
 package truncationtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -37,46 +38,51 @@ func unescaped(v any) any {
 	return v
 }
 
-// Fields returns the fields of an event or a struct of EventHeader, those included that the encoder had to move to
-// [eventheader.OverflowField].
-func Fields(nodes []eventheader.Node) (map[string]any, error) {
-	m := make(map[string]any, len(nodes))
-	for _, n := range nodes {
-		if n.Name == eventheader.OverflowField {
-			more, err := Fields(n.Value.([]eventheader.Node))
-			if err != nil {
-				return nil, err
-			}
-			maps.Copy(m, more)
-			continue
-		}
-		value, err := fieldValue(n.Value)
-		if err != nil {
-			return nil, err
-		}
-		m[n.Name] = value
-	}
-	return m, nil
+// Fields returns the fields of an event, those included that the encoder had to move to a struct "_overflow".
+func Fields(ev *eventheader.Event) (map[string]any, error) {
+	var c eventheader.Cursor
+	c.Reset(ev)
+	m := members(&c)
+	return m, c.Err()
 }
 
-func fieldValue(v any) (any, error) {
-	switch v := v.(type) {
-	case string:
-		return text.Unescape(v), nil
-	case uint64:
-		return int64(v), nil
-	case []eventheader.Node:
-		return Fields(v)
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			value, err := fieldValue(v[i])
-			if err != nil {
-				return nil, err
-			}
-			list[i] = value
+// members returns the rest of a struct, or of the event.
+func members(c *eventheader.Cursor) map[string]any {
+	m := map[string]any{}
+	for c.Next() && c.Item() != eventheader.ItemStructEnd {
+		name, value := string(c.NameBytes()), fieldValue(c)
+		if more, ok := value.(map[string]any); ok && name == "_overflow" {
+			maps.Copy(m, more)
+		} else {
+			m[name] = value
 		}
-		return list, nil
 	}
-	return v, nil
+	return m
+}
+
+func fieldValue(c *eventheader.Cursor) any {
+	switch c.Item() {
+	case eventheader.ItemStruct:
+		return members(c)
+	case eventheader.ItemArray:
+		list := []any{}
+		for c.Next() && c.Item() != eventheader.ItemArrayEnd {
+			list = append(list, fieldValue(c))
+		}
+		return list
+	}
+	switch v := c.Value(); v.Format() {
+	case eventheader.FormatDefault:
+		return nil
+	case eventheader.FormatUnsigned, eventheader.FormatSigned:
+		return int64(v.Uint64())
+	case eventheader.FormatBool:
+		return v.Uint64() == 1
+	case eventheader.FormatFloat:
+		return v.Float64()
+	case eventheader.FormatHexBytes:
+		return bytes.Clone(v.Raw())
+	default:
+		return text.Unescape(string(v.Text()))
+	}
 }

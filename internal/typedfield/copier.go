@@ -103,7 +103,7 @@ func (s *step) idSize() int {
 	return 0
 }
 
-// write writes all fields. If that makes the payload larger than w.limit, it divides the room. End is
+// write writes all fields. If that makes the payload larger than w.limit, it divides the space. End is
 // what fast returned for the payload.
 func (c *copier) write(w *writer, v pointer, end int) {
 	begin := w.end
@@ -120,7 +120,7 @@ func (c *copier) write(w *writer, v pointer, end int) {
 	if w.full {
 		w.end = begin
 		w.limit -= c.ids
-		w.whole, w.share = c.divide(*w, v)
+		w.share = min(w.share, c.divide(*w, v))
 		w.truncated = 0
 		c.writeDynamic(w, v, 0)
 	}
@@ -136,11 +136,11 @@ func (c *copier) writeDynamic(w *writer, v pointer, next int) {
 // maxDynamic is how many dynamic fields a declaration can have at most.
 const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
 
-// divide returns how long texts and arrays may be that stay whole, and to how many bytes the others are cut,
-// so that all fit behind w.end. It finds out how long each of them is by writing it.
-func (c *copier) divide(w writer, v pointer) (whole, cut int) {
+// divide returns to how many bytes texts and arrays are cut, so that all fit behind w.end. It finds out how long each
+// of them is by writing it.
+func (c *copier) divide(w writer, v pointer) (share int) {
 	var lengths [maxDynamic]int
-	begin, room := w.end, w.limit-w.end
+	begin, free := w.end, w.limit-w.end
 	n := 0
 	for i := range c.dynamic {
 		s := &c.dynamic[i]
@@ -152,10 +152,9 @@ func (c *copier) divide(w writer, v pointer) (whole, cut int) {
 		lengths[n] = w.end - begin
 		if s.code < opSlice && lengths[n] > 0 {
 			lengths[n]-- // its NUL is not part of the share
-			room--
+			free--
 		}
 		n++
 	}
-	whole, cut, _ = truncate.Divide(lengths[:n], room) // if not even the marks fit, cut is 0
-	return max(whole, cut), cut
+	return truncate.Share(lengths[:n], free)
 }

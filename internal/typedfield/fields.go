@@ -109,7 +109,7 @@ func (c *copier) append(dst []byte, start, at int, v pointer, most int) (out []b
 	}
 	var w writer
 	w.b, w.start, w.at, w.end = dst[:cap(dst)], start, at, len(dst)
-	w.limit, w.whole, w.share = start+limit, most-1, most-1
+	w.limit, w.share = start+limit, most-1
 	c.write(&w, v, end)
 	return w.b[:w.end], w.truncated
 }

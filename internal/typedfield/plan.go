@@ -67,7 +67,7 @@ func (p *Plan) general(dst []byte, v pointer, limit, end int) (out []byte, trunc
 	}
 	var w writer // a composite literal would be copied
 	w.b, w.start, w.at, w.end = dst[:cap(dst)], start, start, start+p.copier.size
-	w.limit, w.whole, w.share = start+limit, limit, limit
+	w.limit, w.share = start+limit, limit
 	p.copier.write(&w, v, end)
 	if at := p.copier.truncatedAt; at >= 0 {
 		PutU32(w.b, start+at, uint32(w.truncated))

@@ -42,18 +42,18 @@ func TestPlanCutsTheLongestFirst(t *testing.T) {
 	assert.Equal(t, "event: level=7 short="+strings.Repeat("y", 16)+"... long="+strings.Repeat("x", 16)+"... truncated=2", r.String())
 }
 
-// TestPlanKeepsShortTexts: where equal shares would cut ids and codes too, these stay whole, and the long ones are cut more.
+// TestPlanKeepsShortTexts: texts that are shorter than the share stay whole, wherever they are, and the others get what they leave.
 func TestPlanKeepsShortTexts(t *testing.T) {
 	p := mustPlan[manyTexts](t)
 	long := strings.Repeat("x", 500)
 	v := manyTexts{long, "GET", long, "/v1/users/{id}", long, long, long, long, long, long, long, long, long, long, long, "timeout: 30 s"}
 	const fixed, short = 16 * 4, len("GET") + len("/v1/users/{id}") + len("timeout: 30 s")
-	const share = 10
+	const share = 17
 	r, cut := appendPlan(t, p, &v, fixed+16+short+13*share)
 	assert.Equal(t, 13, cut)
 	want := make([]string, 16)
 	for i := range want {
-		want[i] = "xxxxxxx..."
+		want[i] = strings.Repeat("x", share-3) + "..."
 	}
 	want[1], want[3], want[15] = v.B, v.D, v.P
 	var got []string
@@ -163,7 +163,7 @@ func TestPlanCutsHexDigits(t *testing.T) {
 	}
 }
 
-// TestPlanKeepsShortValues: the longest value that stays whole, where equal shares are less, is not cut, whatever its kind.
+// TestPlanKeepsShortValues: a value of exactly the share is not cut, whatever its kind.
 func TestPlanKeepsShortValues(t *testing.T) {
 	type event struct {
 		A, B, C, D, E, F string
@@ -176,8 +176,7 @@ func TestPlanKeepsShortValues(t *testing.T) {
 	const short = 64
 	v := event{long, long, long, long, long, long, make([]byte, short/2), make([]byte, short), strings.Repeat("s", short)}
 	const fixed, nuls = 9 * 4, 8
-	// Equal shares would cut them.
-	r, cut := appendPlan(t, p, &v, fixed+nuls+3*short+6*11)
+	r, cut := appendPlan(t, p, &v, fixed+nuls+9*short)
 	assert.Equal(t, 6, cut)
 	digits, _ := r.Lookup("Hex")
 	assert.Equal(t, hex.EncodeToString(v.Hex), digits.Text())
@@ -186,7 +185,7 @@ func TestPlanKeepsShortValues(t *testing.T) {
 	s, _ := r.Lookup("S")
 	assert.Equal(t, v.S, s.Text())
 	first, _ := r.Lookup("A")
-	assert.Equal(t, strings.Repeat("x", 8)+"...", first.Text())
+	assert.Equal(t, strings.Repeat("x", short-3)+"...", first.Text())
 }
 
 // TestPlanKeepsIDs: texts leave room for the ids, which are written whole.

@@ -248,7 +248,7 @@ func (f *builtField) value(v pointer) any {
 		t := *(*time.Time)(field)
 		return time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
 	case opAddr, opAddrPort, opPrefix, opIP:
-		w := writer{b: make([]byte, locSize+64), end: locSize, limit: math.MaxInt, whole: math.MaxInt, share: math.MaxInt}
+		w := writer{b: make([]byte, locSize+64), end: locSize, limit: math.MaxInt, share: math.MaxInt}
 		(&step{code: s.code}).writeFormatted(&w, field)
 		return text.Unescape(strings.TrimSuffix(string(w.b[locSize:w.end]), "\x00"))
 	case opSlice:

@@ -13,8 +13,7 @@ type writer struct {
 	at        int    // where the struct's part of the fixed part begins
 	end       int    // where the payload ends so far
 	limit     int    // where it has to end, without the ids that are still to be written
-	whole     int    // a text, without its NUL, or an array that takes at most this stays as it is
-	share     int    // what the others are cut to, at most whole
+	share     int    // what a text, without its NUL, or an array takes at most
 	truncated int    // values that were cut or dropped so far
 	full      bool   // a value had to be cut since the payload would have been larger than limit
 }
@@ -43,14 +42,9 @@ func (w *writer) count(max, room int) {
 // text writes a text field.
 func (w *writer) text(at int, s string) {
 	room := w.limit - 1 - w.end
-	out, cut := text.Append(w.b[:w.end], s, min(w.whole, room))
+	out, cut := text.Append(w.b[:w.end], s, min(w.share, room))
 	if cut > 0 {
-		if w.share < w.whole {
-			out, cut = text.Append(w.b[:w.end], s, min(w.share, room))
-		}
-		if cut > 0 {
-			w.count(w.share, room)
-		}
+		w.count(w.share, room)
 	}
 	if cap(out) > len(w.b) {
 		w.b = out[:cap(out)]
@@ -61,8 +55,7 @@ func (w *writer) text(at int, s string) {
 // hex writes a text field of hex digits.
 func (w *writer) hex(at int, data []byte) {
 	room, keep, mark := w.limit-1-w.end, len(data), ""
-	if 2*keep > min(w.whole, room) {
-		most := min(w.share, room)
+	if most := min(w.share, room); 2*keep > most {
 		if most >= len(text.CutMark) {
 			mark = text.CutMark
 		}
@@ -109,8 +102,8 @@ func (w *writer) endText(at, end int) {
 // array writes the field of an array, given its elements of elem bytes each.
 func (w *writer) array(at int, data []byte, elem int) {
 	room, n := w.limit-w.end, len(data)
-	if n > min(w.whole, room) {
-		n = max(0, min(w.share, room)) / elem * elem
+	if most := min(w.share, room); n > most {
+		n = max(0, most) / elem * elem
 		w.count(w.share, room)
 	}
 	w.grow(n)

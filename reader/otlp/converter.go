@@ -117,7 +117,7 @@ func NewConverter(o *Options) *Converter {
 }
 
 // Add adds an event. It copies the data, so the caller may reuse the event. An error reports an invalid OTLP request,
-// which is dropped and counted; it wraps EINVAL if the event is not plain and Options.Raw is set.
+// which is dropped and counted; it wraps [fs.ErrInvalid] if the event is not plain and Options.Raw is set.
 func (c *Converter) Add(ev *reader.Event) error {
 	now := int64(ev.Monotonic)
 	if now == 0 {

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"io/fs"
 	"math"
 	"strconv"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -69,7 +69,7 @@ func TestRawUndecodable(t *testing.T) {
 // TestRawNeedsPlainEvents: events whose fields have got a meaning would lose it.
 func TestRawNeedsPlainEvents(t *testing.T) {
 	c := NewConverter(&Options{Raw: true})
-	require.ErrorIs(t, c.Add(event(reader.KindLog, nil)), errno.EINVAL)
+	require.ErrorIs(t, c.Add(event(reader.KindLog, nil)), fs.ErrInvalid)
 	assert.Equal(t, Pending{}, c.Pending())
 }
 

@@ -19,10 +19,10 @@ package tail
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -57,7 +57,7 @@ type Stats struct {
 // Defaults and the least value of [Options].
 const (
 	DefaultWindow = 10 * time.Second
-	DefaultBytes  = 64 << 20
+	defaultBytes  = 64 << 20
 	MinBytes      = 1 << 20
 )
 
@@ -91,17 +91,17 @@ func New(o Options) (*Buffer, error) {
 		o.Window = DefaultWindow
 	}
 	if o.Bytes == 0 {
-		o.Bytes = DefaultBytes
+		o.Bytes = defaultBytes
 	}
 	switch {
 	case o.When == nil:
-		return nil, fmt.Errorf("tail: no condition: %w", errno.EINVAL)
+		return nil, fmt.Errorf("tail: no condition: %w", fs.ErrInvalid)
 	case o.By == "":
-		return nil, fmt.Errorf("tail: no name of the value that records share: %w", errno.EINVAL)
+		return nil, fmt.Errorf("tail: no name of the value that records share: %w", fs.ErrInvalid)
 	case o.Window < 0:
-		return nil, fmt.Errorf("tail: the window is %s: %w", o.Window, errno.EINVAL)
+		return nil, fmt.Errorf("tail: the window is %s: %w", o.Window, fs.ErrInvalid)
 	case o.Bytes < MinBytes:
-		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, MinBytes, errno.EINVAL)
+		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, MinBytes, fs.ErrInvalid)
 	}
 	return &Buffer{o: o, by: reader.ValueOf(o.By), groups: map[string]*group{}, shared: map[any]int{}}, nil
 }

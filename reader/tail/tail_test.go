@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -89,7 +89,7 @@ func TestOptions(t *testing.T) {
 	c := when(t, "bad == 1")
 	for _, o := range []Options{{}, {When: c}, {By: "x"}, {When: c, By: "x", Window: -1}, {When: c, By: "x", Bytes: 1000}} {
 		_, err := New(o)
-		assert.ErrorIs(t, err, syscall.EINVAL)
+		assert.ErrorIs(t, err, fs.ErrInvalid)
 	}
 }
 

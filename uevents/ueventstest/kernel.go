@@ -11,15 +11,16 @@ import (
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/backend/registry"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// DefaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
-const DefaultMaxEvents = 32768
+// defaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
+const defaultMaxEvents = 32768
 
-// DefaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
+// defaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
 // otherwise.
-const DefaultBufferSize = 1 << 20
+const defaultBufferSize = 1 << 20
 
 // Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a
 // current kernel and a program that may do everything.
@@ -29,11 +30,11 @@ type Options struct {
 	ABI uevents.ABI
 
 	// BufferSize is the size in bytes of the buffer of each tool. A record takes its
-	// payload and 24 bytes. 0 means [DefaultBufferSize].
+	// payload and 24 bytes. 0 means 1 MiB.
 	BufferSize int
 
 	// MaxEvents is the largest number of events, kernel.user_events_max. 0 means
-	// [DefaultMaxEvents]. The status generations have no such setting: what limits them is
+	// 32768. The status generations have no such setting: what limits them is
 	// their status page, to 4,095 (bytes) and 32,767 (bits) events.
 	MaxEvents int
 }
@@ -106,10 +107,10 @@ func NewKernel(o *Options) *Kernel {
 	}
 	k.events = registry.New(owner{k}, k.page != nil)
 	if k.bufferSize <= 0 {
-		k.bufferSize = DefaultBufferSize
+		k.bufferSize = defaultBufferSize
 	}
 	if k.maxEvents <= 0 {
-		k.maxEvents = DefaultMaxEvents
+		k.maxEvents = defaultMaxEvents
 	}
 	return k
 }
@@ -152,4 +153,85 @@ func (k *Kernel) Close() error {
 		return nil
 	}
 	return errors.New("ueventstest: " + strings.Join(problems, "; "))
+}
+
+// Provider returns a new provider of this kernel, as [uevents.Open] returns it where the
+// real kernel has user_events. It belongs to the caller, who closes it.
+func (k *Kernel) Provider() *uevents.Provider {
+	return backend.NewProvider(k.open()).(*uevents.Provider)
+}
+
+// EventInfo describes an event of a kernel, and what holds it.
+type EventInfo struct {
+	Name string
+
+	// Declaration is what the event was registered as. Do not change its Fields.
+	Declaration tracepoint.Declaration
+
+	Files  int // open user_events_data files that registered it
+	Words  int // enable bits that follow it; 0 with the status generations
+	Ftrace int // tools of this kind
+	Perf   int // tools of this kind
+}
+
+// Events describes all events, in the order of their registration.
+func (k *Kernel) Events() []EventInfo {
+	k.events.Lock()
+	defer k.events.Unlock()
+	var out []EventInfo
+	for _, e := range k.events.Events() {
+		info := EventInfo{
+			Name:        e.Decl.Name,
+			Declaration: e.Decl,
+			Files:       e.Files(),
+			Words:       len(e.Bits()),
+		}
+		for _, p := range e.State.attached() {
+			if p.tool.kind == Perf {
+				info.Perf++
+			} else {
+				info.Ftrace++
+			}
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+// Status returns the text of user_events_status, as this generation of the interface prints
+// it. A real kernel lists events in no particular order, this one in the order of their
+// registration.
+func (k *Kernel) Status() string {
+	k.events.Lock()
+	defer k.events.Unlock()
+	var b strings.Builder
+	busy := 0
+	for _, e := range k.events.Events() {
+		if k.page != nil {
+			fmt.Fprintf(&b, "%d:", e.State.slot)
+		}
+		used := e.State.usedBy()
+		if used != "" {
+			busy++
+		}
+		b.WriteString(e.Decl.Name + used + "\n")
+	}
+	fmt.Fprintf(&b, "\nActive: %d\nBusy: %d\n", k.events.Len(), busy)
+	if k.page != nil {
+		fmt.Fprintf(&b, "Max: %d\n", k.page.max())
+	}
+	return b.String()
+}
+
+// Format returns the text of a tracepoint's format file. The error wraps ENOENT if there is no such event.
+func (k *Kernel) Format(name string) (string, error) {
+	k.events.Lock()
+	defer k.events.Unlock()
+	e := k.events.Find(name)
+	if e == nil {
+		return "", fmt.Errorf("ueventstest: format of event %q: %w", name, errno.ENOENT)
+	}
+	f := e.Decl.Format()
+	f.ID = e.State.id
+	return f.String(), nil
 }

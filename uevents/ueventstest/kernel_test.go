@@ -16,8 +16,8 @@ func TestDefaults(t *testing.T) {
 	for _, o := range []*Options{nil, {}, {BufferSize: -1, MaxEvents: -1}} {
 		k := NewKernel(o)
 		assert.Equal(t, backend.EnableAddress, k.open().ABI())
-		assert.Equal(t, DefaultBufferSize, k.bufferSize)
-		assert.Equal(t, DefaultMaxEvents, k.maxEvents)
+		assert.Equal(t, defaultBufferSize, k.bufferSize)
+		assert.Equal(t, defaultMaxEvents, k.maxEvents)
 	}
 }
 

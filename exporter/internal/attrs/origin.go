@@ -21,6 +21,7 @@ const (
 	ScopeSchemaURLKey    = "otel.scope.schema_url"
 	ScopeAttributesKey   = "user_events.scope.attributes"
 	DroppedAttributesKey = "otel.dropped_attributes_count"
+	TruncatedKey         = "user_events.truncated"
 )
 
 // IsReserved reports whether records may write a member with this key themselves: it has one of the prefixes of
@@ -128,8 +129,7 @@ func (o *Origin) Put(b *payload.Builder, scope *instrumentation.Scope, d *Descri
 	}
 }
 
-// WriteScope writes the scope's other data as attributes, which few scopes have. Call it after the record's own
-// attributes: if attributes must be dropped, the last ones survive longest.
+// WriteScope writes the scope's other data as attributes, which few scopes have.
 func (o *Origin) WriteScope(w *attrjson.Writer, scope *instrumentation.Scope) {
 	if scope.Attributes.Len() > 0 {
 		w.Key(ScopeAttributesKey)

@@ -4,6 +4,7 @@ package commonschema
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,15 +13,12 @@ import (
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 const version = 0x400
-
-// TypeUint32 is the type of the schema's unsigned numbers.
-var TypeUint32 = eventheader.TypeOf(eventheader.Value32, eventheader.FormatUnsigned)
 
 // Keywords of events. Log records have the keyword of other languages' exporters. A keyword is part of the tracepoint's
 // name, so spans and log records of one provider and level have separate tracepoints.
@@ -42,14 +40,14 @@ func Register(set *eventset.Set, provider string, keyword uint64, h eventheader.
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// CheckLimit returns an error if payloads of at most limit bytes have no room for the header, a time and ids, the
-// smallest part B, and the rest of a cut text.
+// CheckLimit returns an error if payloads of at most limit bytes have no space for the header, a time and ids, the
+// smallest part B, and a text of [truncate.Short] bytes.
 func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
 	partB(e)
-	e.String("text", text.CutMark)
-	e.Value(eventheader.TruncatedField, TypeUint32, 0)
+	e.String("text", strings.Repeat("x", truncate.Short))
+	e.Value(eventheader.TruncatedField, eventheader.TypeUnsigned32, 0)
 	buf, _, err := End(e)
 	if least := len(buf) - uevents.IndexSize; err == nil && limit < least {
 		err = fmt.Errorf("a limit of %d bytes is too small: the event takes at least %d", limit, least)
@@ -65,7 +63,7 @@ func Begin(buf []byte, h *eventheader.Header, limit int) *eventheader.Encoder {
 	e := encoders.Get().(*eventheader.Encoder)
 	var index [uevents.IndexSize]byte
 	e.Begin(append(buf, index[:]...), h, limit)
-	e.Value("__csver__", TypeUint32, version)
+	e.Value("__csver__", eventheader.TypeUnsigned32, version)
 	return e
 }
 
@@ -88,7 +86,7 @@ func PartA(e *eventheader.Encoder, at time.Time, traceID trace.TraceID, spanID t
 		ID(e, "ext_dt_spanId", spanID[:])
 	}
 	if flags != 0 {
-		e.Value("ext_dt_traceFlags", TypeUint32, uint64(flags))
+		e.Value("ext_dt_traceFlags", eventheader.TypeUnsigned32, uint64(flags))
 	}
 	Text(e, "ext_cloud_role", d.Service)
 	Text(e, "ext_cloud_roleInstance", d.Instance)
@@ -112,13 +110,13 @@ func Count(e *eventheader.Encoder, name string, n int) {
 // ID writes the hex digits of an id.
 func ID(e *eventheader.Encoder, name string, id []byte) {
 	var digits [2 * len(trace.TraceID{})]byte
-	e.Identifier(name, string(hex.AppendEncode(digits[:0], id)))
+	e.String(name, string(hex.AppendEncode(digits[:0], id)))
 }
 
 // Time writes a time in RFC 3339; see appendTime.
 func Time(e *eventheader.Encoder, name string, t time.Time) {
 	var text [40]byte
-	e.Identifier(name, string(appendTime(text[:0], t)))
+	e.String(name, string(appendTime(text[:0], t)))
 }
 
 // appendTime appends a time in RFC 3339. Its fraction has 0, 3, 6 or 9 digits, as few as possible.

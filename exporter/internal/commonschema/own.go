@@ -12,8 +12,8 @@ import (
 
 // Own holds the fields of part C that are not attributes of the record: selected attributes of the resource, the scope,
 // and values without a field elsewhere. Create it before the attributes are written: an attribute with the name of such
-// a field is omitted, since decoders would find the field twice. Write it after them: if fields must be dropped to make
-// a record fit, the last ones survive longest.
+// a field is omitted, since decoders would find the field twice. Write it before them: if fields must be dropped to
+// make a record fit, these are the last ones.
 //
 // Own lives on the stack.
 type Own struct {
@@ -79,16 +79,6 @@ func (o *Own) Has(name attribute.Key) bool {
 
 // Write writes the fields.
 func (o *Own) Write(e *eventheader.Encoder) {
-	for _, kv := range o.resource {
-		attrs.WriteField(e, kv)
-	}
-	if o.scope.Len() > 0 {
-		e.BeginStruct(attrs.ScopeAttributesKey)
-		for i := o.scope.Iter(); i.Next(); {
-			attrs.WriteField(e, i.Attribute())
-		}
-		e.EndStruct()
-	}
 	for i := range o.fields[:o.n] {
 		switch f := &o.fields[i]; {
 		case f.text != "":
@@ -98,5 +88,15 @@ func (o *Own) Write(e *eventheader.Encoder) {
 		default:
 			e.Bool(string(f.name), true)
 		}
+	}
+	for _, kv := range o.resource {
+		attrs.WriteField(e, kv)
+	}
+	if o.scope.Len() > 0 {
+		e.BeginStruct(attrs.ScopeAttributesKey)
+		for i := o.scope.Iter(); i.Next(); {
+			attrs.WriteField(e, i.Attribute())
+		}
+		e.EndStruct()
 	}
 }

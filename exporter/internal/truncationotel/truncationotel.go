@@ -88,11 +88,7 @@ func decodeCommonSchema(raw ueventstest.Record, message string) (*truncationtest
 	if err != nil {
 		return nil, err
 	}
-	tree, err := ev.Tree()
-	if err != nil {
-		return nil, err
-	}
-	fields, err := truncationtest.Fields(tree)
+	fields, err := truncationtest.Fields(ev)
 	if err != nil {
 		return nil, err
 	}

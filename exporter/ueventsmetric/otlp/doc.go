@@ -29,16 +29,17 @@
 // # Limits
 //
 // A record has at most 4064 bytes, which every tracing tool keeps, or the limit of [WithMaxPayload]. Of a point that does not fit an event
-// alone, parts are dropped until it fits, in this order:
+// alone, parts are cut or dropped until it fits, in this order:
 //
-//  1. its exemplars,
-//  2. the description of its metric,
-//  3. attributes of more than 64 bytes, the largest first, as many as necessary,
-//  4. buckets or quantiles; then it has all attributes again,
-//  5. attributes, the largest first, as many as necessary.
+//  1. its exemplars are dropped,
+//  2. the description of its metric is dropped,
+//  3. the longest texts of its attributes are cut to equal shares of at least 64 bytes,
+//  4. buckets or quantiles are dropped,
+//  5. its last attributes are dropped, as docs/wire-formats.md says.
 //
-// Count, sum and value always remain. The attribute otel.dropped_attributes_count, an integer, is the number of attributes that a point
-// lost. A resource gets at most half of an event and a scope a quarter; their largest attributes are dropped, which OTLP counts in a field. A
+// Count, sum and value always remain. An attribute that is an array or a map is kept or dropped as a whole. The attribute
+// user_events.truncated, an integer, is the number of attributes that a point lost or of which the text was cut. A resource gets at most
+// half of an event and a scope a quarter; their attributes are cut and dropped in the same way, and OTLP has a field for how many were dropped. A
 // metric's name, or a text in the scope, that leaves no room for a point is an error. [Exporter.Stats] counts all of that, but for
 // attributes of resources and scopes.
 //

@@ -18,17 +18,15 @@ import (
 
 var errTooLarge = errors.New("a data point does not fit an event, even without attributes and buckets")
 
-// cut is how much of a point that fits no event is dropped: each of these with all before it in this list, except that short
-// attributes remain while there are buckets to drop.
+// cut is how much of a point that fits no event is cut: each of these with all before it in this list.
 type cut uint8
 
 const (
 	cutNothing cut = iota
 	cutExemplars
-	cutDescription    // of the metric
-	cutLongAttributes // of more than 64 bytes, the largest ones first, as many as it takes
-	cutBuckets        // and quantiles, but no attributes
-	cutAttributes     // whatever their size
+	cutDescription // of the metric
+	cutTexts       // of attributes
+	cutBuckets     // and quantiles, and the last attributes
 	cuts
 )
 
@@ -38,6 +36,7 @@ type export struct {
 	component.Batch
 	request
 	cut    cut                // of the point that is being written
+	lost   int                // attributes that were dropped of it
 	counts uevents.EventStats // of points
 }
 
@@ -71,8 +70,7 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 }
 
 // origin returns a resource, or a scope with its name and version, and the URL of its schema, in dst. Its attributes, a field with
-// this number, drop the largest ones if it would take more than most bytes: those that say what is what, such as service.name, are
-// short. OTLP has a field for how many are missing, the next one.
+// this number, are cut if it would take more than most bytes. OTLP has a field for how many are missing, the next one.
 func (x *export) origin(dst []byte, name, version string, attributes byte, set *attribute.Set, schemaURL string, most int) []byte {
 	const headers = 24 // of all fields
 	w := wire{limit: x.limit}
@@ -81,7 +79,7 @@ func (x *export) origin(dst []byte, name, version string, attributes byte, set *
 		at := w.message(1)
 		w.text(1, name)
 		w.text(2, version)
-		dropped := w.attributes(attributes, set, room, 0)
+		_, dropped := w.attributes(attributes, set, room)
 		w.uvarint(attributes+1, uint64(dropped))
 		w.close(at)
 		w.text(3, schemaURL)
@@ -146,7 +144,7 @@ func add[P any](x *export, p *P, put func(*export, *P)) {
 		put(x, p)
 		x.close(at)
 		switch {
-		case x.size() <= x.limit:
+		case x.size() <= x.limit && (x.lost == 0 || x.cut == cutBuckets):
 			x.points++
 			x.truncated += min(1, int(x.cut))
 			return
@@ -163,18 +161,17 @@ func add[P any](x *export, p *P, put func(*export, *P)) {
 	x.fail(1, errTooLarge)
 }
 
-// attributes writes the attributes of a point, as its last field.
+// attributes writes the attributes of a point, as its last field. If some are cut or dropped, the last one says how many.
 func (x *export) attributes(field byte, set *attribute.Set) {
-	room, spare := math.MaxInt, 0
-	if x.cut == cutLongAttributes || x.cut == cutAttributes {
-		const mark = len(attrs.DroppedAttributesKey) + 10
-		room = x.limit - x.size() - mark - 2*(inMetric+1) // lengths of the point and of the messages around it grow up to 3 bytes
+	limit := math.MaxInt
+	if x.cut >= cutTexts {
+		const mark = len(attrs.TruncatedKey) + 10
+		limit = x.limit - x.size() - mark - 2*(inMetric+1) // lengths of the point and of the messages around it grow up to 3 bytes
 	}
-	if x.cut == cutLongAttributes {
-		spare = 64
-	}
-	if dropped := x.wire.attributes(field, set, room, spare); dropped > 0 {
-		x.keyValue(field, attribute.Int(attrs.DroppedAttributesKey, dropped))
+	var truncated int
+	truncated, x.lost = x.wire.attributes(field, set, limit)
+	if truncated > 0 {
+		x.keyValue(field, attribute.Int(attrs.TruncatedKey, truncated))
 	}
 }
 

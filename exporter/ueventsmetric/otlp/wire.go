@@ -1,11 +1,9 @@
 package otlp
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -167,37 +165,4 @@ func array[T any](w *wire, elements []T, value func(T) attribute.Value) {
 		w.value(1, value(v))
 	}
 	w.close(list)
-}
-
-// attributes writes attributes. If they take more than room bytes, it drops the largest ones, and none of up to spare bytes. It
-// returns how many it dropped.
-func (w *wire) attributes(field byte, set *attribute.Set, room, spare int) (dropped int) {
-	begin := len(w.buf)
-	for i := set.Iter(); i.Next() && !w.full(); {
-		w.keyValue(field, i.Attribute())
-	}
-	if len(w.buf)-begin <= room {
-		return 0
-	}
-	sizes, total := make([]int, set.Len()), 0
-	order := make([]int, set.Len())
-	for i := range sizes {
-		w.buf = w.buf[:begin]
-		kv, _ := set.Get(i)
-		w.keyValue(field, kv) // one that is larger than the limit is not kept, however large it is
-		order[i], sizes[i] = i, len(w.buf)-begin
-		total += sizes[i]
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
-	kept := len(order)
-	for ; kept > 0 && total > room && sizes[order[kept-1]] > spare; kept-- {
-		total -= sizes[order[kept-1]]
-	}
-	slices.Sort(order[:kept])
-	w.buf = w.buf[:begin]
-	for _, i := range order[:kept] {
-		kv, _ := set.Get(i)
-		w.keyValue(field, kv)
-	}
-	return len(order) - kept
 }

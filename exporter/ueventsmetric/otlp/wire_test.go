@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -85,7 +86,7 @@ func TestClipped(t *testing.T) {
 	}
 }
 
-// TestAttributesThatFit: the largest go first, the last of equal ones, and no more than must; those of spare size stay.
+// TestAttributesThatFit: an attribute stays if it fits behind those before it.
 func TestAttributesThatFit(t *testing.T) {
 	set := attribute.NewSet(
 		attribute.String("a", "0123456789"), attribute.String("b", "01234567890123456789"), attribute.Int("c", 1), attribute.String("d", "0123456789"),
@@ -98,10 +99,11 @@ func TestAttributesThatFit(t *testing.T) {
 		sizes[i] = len(w.buf)
 		total += sizes[i]
 	}
-	keys := func(set *attribute.Set, room, spare int) (s string) {
+	keys := func(set *attribute.Set, limit int) (s string) {
 		w := wire{buf: []byte("before"), limit: 10_000}
-		dropped := w.attributes(7, set, room, spare)
+		_, dropped := w.attributes(7, set, limit)
 		rest := w.buf[len("before"):]
+		assert.LessOrEqual(t, len(rest), max(limit, 0))
 		for len(rest) > 0 {
 			s += string(rest[4]) // a key of one byte
 			rest = rest[2+rest[1]:]
@@ -109,15 +111,67 @@ func TestAttributesThatFit(t *testing.T) {
 		assert.Equal(t, set.Len()-len(s), dropped)
 		return s
 	}
-	assert.Equal(t, "abcd", keys(&set, total, 0))
-	assert.Equal(t, "acd", keys(&set, total-1, 0))
-	assert.Equal(t, "acd", keys(&set, total-sizes[1], 0))
-	assert.Equal(t, "ac", keys(&set, total-sizes[1]-1, 0))
-	assert.Equal(t, "c", keys(&set, sizes[2], 0))
-	assert.Empty(t, keys(&set, sizes[2]-1, 0))
-	assert.Empty(t, keys(&set, -100, 0))
-	assert.Equal(t, "acd", keys(&set, -100, sizes[0]))
-	assert.Equal(t, "c", keys(&set, -100, sizes[0]-1))
-	assert.Equal(t, "abcd", keys(&set, -100, sizes[1]))
-	assert.Empty(t, keys(attribute.EmptySet(), 100, 0))
+	assert.Equal(t, "abcd", keys(&set, total))
+	assert.Equal(t, "abc", keys(&set, total-1))
+	assert.Equal(t, "abc", keys(&set, total-sizes[3]))
+	assert.Equal(t, "ac", keys(&set, sizes[0]+sizes[3]))
+	assert.Equal(t, "a", keys(&set, sizes[0]))
+	assert.Equal(t, "c", keys(&set, sizes[2]))
+	assert.Empty(t, keys(&set, sizes[2]-1))
+	assert.Empty(t, keys(&set, -100))
+	assert.Empty(t, keys(attribute.EmptySet(), 100))
+}
+
+// keyValues decodes messages of the type KeyValue. The value is empty if it is not a text.
+func keyValues(t *testing.T, b []byte) (list [][2]string) {
+	t.Helper()
+	field := func(b *[]byte, tag byte) []byte {
+		require.Equal(t, tag, (*b)[0])
+		n, size := binary.Uvarint((*b)[1:])
+		require.Positive(t, size)
+		content := (*b)[1+size:][:n]
+		*b = (*b)[1+size+int(n):]
+		return content
+	}
+	for len(b) > 0 {
+		message := field(&b, 1<<3|2)
+		kv := [2]string{string(field(&message, 1<<3|2))}
+		if value := field(&message, 2<<3|2); value[0] == 1<<3|2 {
+			kv[1] = string(field(&value, 1<<3|2))
+		}
+		require.Empty(t, message)
+		list = append(list, kv)
+	}
+	return list
+}
+
+// TestAttributesAreCut: the texts of attributes share the space; those of the service are kept before others.
+func TestAttributesAreCut(t *testing.T) {
+	long := strings.Repeat("ö", 1000)
+	set := attribute.NewSet(
+		attribute.String("a", long), attribute.Int("b", 1), attribute.String("c", "short"), attribute.String("d", long),
+		attribute.String("service.name", "shop"),
+	)
+	for limit := 50; limit < 4000; limit += 17 {
+		w := wire{limit: 10_000}
+		truncated, dropped := w.attributes(1, &set, limit)
+		require.LessOrEqual(t, len(w.buf), limit)
+		list := keyValues(t, w.buf)
+		require.Len(t, list, 5-dropped)
+		assert.Equal(t, [2]string{"service.name", "shop"}, list[0])
+		cut := 0
+		for _, kv := range list {
+			if text, ok := strings.CutSuffix(kv[1], "..."); ok {
+				cut++
+				assert.True(t, strings.HasPrefix(long, text))
+				assert.Greater(t, len(text), 64-5)
+				assert.Greater(t, len(w.buf), limit-30)
+			}
+		}
+		assert.Equal(t, dropped+cut, truncated)
+		if limit > 2*64+100 {
+			assert.Zero(t, dropped)
+			assert.Equal(t, 2, cut)
+		}
+	}
 }

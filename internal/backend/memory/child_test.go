@@ -36,10 +36,10 @@ import (
 // What the test binary does as a child of tests: first the setups, and then its role, which obeys lines of input and answers each
 // with a line.
 const (
-	envRole    = "UEVENTS_TEST_ROLE"    // a key of roles
-	envLowered = "UEVENTS_TEST_LOWERED" // a setup for the role "lowered"
-	envDir     = "UEVENTS_TEST_DIR"     // for the files of the program
-	envSetup   = "UEVENTS_TEST_SETUP"   // keys of setups, with a value if they take one: "limit=5 change"
+	envRole    = "USER_EVENTS_TEST_ROLE"    // a key of roles
+	envLowered = "USER_EVENTS_TEST_LOWERED" // a setup for the role "lowered"
+	envDir     = "USER_EVENTS_TEST_DIR"     // for the files of the program
+	envSetup   = "USER_EVENTS_TEST_SETUP"   // keys of setups, with a value if they take one: "limit=5 change"
 )
 
 // actor is a child, from inside.

@@ -29,7 +29,7 @@ func TestEnabledMeanwhile(t *testing.T) {
 	defer func() { assert.NoError(t, f.Unregister(word, 0)) }()
 	p := process()
 	event := p.events.Events()[0]
-	wishes := event.State.wishes
+	requests := event.State.requests
 
 	var passes atomic.Uint64
 	var stop atomic.Bool
@@ -43,14 +43,14 @@ func TestEnabledMeanwhile(t *testing.T) {
 	}()
 	lost := 0
 	for range rounds(testscale.CountConcurrent(20_000, 1_000)) {
-		wishes.Or(1) // as a tool does
+		requests.Or(1) // as a tool does
 		word.Or(1)
 		for seen := passes.Load(); passes.Load() < seen+2; { // until a pass that begins now has ended
 		}
 		if word.Load()&1 == 0 {
 			lost++
 		}
-		wishes.And(0)
+		requests.And(0)
 	}
 	stop.Store(true)
 	<-done
@@ -86,7 +86,7 @@ func TestRefusedKilled(t *testing.T) {
 	control.Sessions[0].RingSize.Store(1000)
 	control.Sessions[0].Generation.Add(1)
 	id := process().events.Events()[0].State.id
-	control.Wishes[id].Or(1)
+	control.Requests[id].Or(1)
 	word.Or(1)
 	record := make([]byte, 4)
 	record[0] = byte(e.Index)

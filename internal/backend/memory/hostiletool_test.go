@@ -348,7 +348,7 @@ func TestHostileControl(t *testing.T) {
 			v.write(3)
 			s.Limit.Store(math.MaxUint32)
 			s.Generation.Add(1)
-			v.control.Wishes[0].Or(1 << mine)
+			v.control.Requests[0].Or(1 << mine)
 			v.write(3)
 		}},
 		{name: "expired long ago", attack: func(v *victim, s *layout.Session) {
@@ -377,8 +377,8 @@ func TestHostileControl(t *testing.T) {
 			}
 			v.register()
 		}},
-		{name: "enable bit without a wish", attack: func(v *victim, s *layout.Session) {
-			v.control.Wishes[0].And(^uint32(1 << mine))
+		{name: "enable bit without a request", attack: func(v *victim, s *layout.Session) {
+			v.control.Requests[0].And(^uint32(1 << mine))
 			v.register()
 		}},
 		{name: "enable bits cleared", attack: func(v *victim, _ *layout.Session) {
@@ -386,9 +386,9 @@ func TestHostileControl(t *testing.T) {
 				v.control.Words[i].Store(0)
 			}
 		}, disturbs: true},
-		{name: "wishes of all sessions, and of none that exists", attack: func(v *victim, _ *layout.Session) {
-			for i := range v.control.Wishes {
-				v.control.Wishes[i].Or(^uint32(0))
+		{name: "requests of all sessions, and of none that exists", attack: func(v *victim, _ *layout.Session) {
+			for i := range v.control.Requests {
+				v.control.Requests[i].Or(^uint32(0))
 			}
 			v.register()
 		}},
@@ -413,7 +413,7 @@ func TestHostileControl(t *testing.T) {
 				s.Rings.Store(1)
 				s.Generation.Add(1)
 				v.control.Claimed.Or(1 << mine)
-				v.control.Wishes[0].Or(1 << mine)
+				v.control.Requests[0].Or(1 << mine)
 				c.attack(v, s)
 				v.write(3)
 				shown := v.f.p.files.data.Sessions[mine].Refused.Load()
@@ -431,8 +431,8 @@ func TestHostileControl(t *testing.T) {
 					v.expired()
 					v.write(16)
 					next.s.Read()
-					return v.control.Wishes[0].Load()&layout.AllSessions == 1
-				}, "wishes are left: %#x", v.control.Wishes[0].Load())
+					return v.control.Requests[0].Load()&layout.AllSessions == 1
+				}, "requests are left: %#x", v.control.Requests[0].Load())
 				next.gets(10)
 				next.close()
 				assert.Zero(t, v.word.Load()&1)
@@ -585,7 +585,7 @@ func (v *victim) ends() {
 		v.expired()
 		v.write(16)
 		return v.word.Load()&1 == 0
-	}, "the event stays on: wishes %#x", v.control.Wishes[0].Load())
+	}, "the event stays on: requests %#x", v.control.Requests[0].Load())
 	for i := range before { // a session can be that of another tool of the machine since
 		claimed := v.control.Claimed.Load()&(1<<i) != 0
 		require.False(v.t, claimed && v.control.Sessions[i].Generation.Load() == before[i], "session %d", i)
@@ -713,7 +713,7 @@ func FuzzControl(f *testing.F) {
 	f.Add(uint32(1), uint64(0), uint64(1<<63), uint32(64), uint32(math.MaxUint32), []byte{}, uint64(math.MaxUint64), uint32(math.MaxUint32), uint64(math.MaxUint64))
 	f.Add(uint32(0), uint64(math.MaxUint64), uint64(1<<20), uint32(2), uint32(0), []byte("*"), uint64(4096), uint32(2), uint64(3))
 	v := newVictim(f)
-	f.Fuzz(func(t *testing.T, claimed uint32, generation, size uint64, rings, patternsSize uint32, patterns []byte, tail uint64, wishes uint32, options uint64) {
+	f.Fuzz(func(t *testing.T, claimed uint32, generation, size uint64, rings, patternsSize uint32, patterns []byte, tail uint64, requests uint32, options uint64) {
 		v.t = t
 		c := v.control
 		c.Claimed.Store(claimed)
@@ -729,7 +729,7 @@ func FuzzControl(f *testing.F) {
 			s.Generation.Store(generation)
 		}
 		for i := range 4 {
-			c.Wishes[i].Store(wishes)
+			c.Requests[i].Store(requests)
 		}
 		c.Words[0].Store(math.MaxUint64)
 		v.write(2)
@@ -738,7 +738,7 @@ func FuzzControl(f *testing.F) {
 		}
 		v.write(2)
 		v.register()
-		if wishes&layout.AllSessions == 0 && c.Words[0].Load()&1 != 0 {
+		if requests&layout.AllSessions == 0 && c.Words[0].Load()&1 != 0 {
 			t.Error("the bit of an event that no session wants")
 		}
 	})

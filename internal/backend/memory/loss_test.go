@@ -34,7 +34,7 @@ var (
 
 const (
 	// envWriter has the number of records that each goroutine of the role "writer" writes, or 0 for ever.
-	envWriter = "UEVENTS_TEST_WRITER"
+	envWriter = "USER_EVENTS_TEST_WRITER"
 
 	lossWriters = 4
 	lossEvents  = 3

@@ -122,7 +122,7 @@ func TestLimitShared(t *testing.T) {
 func TestWithdraw(t *testing.T) {
 	v := newVictim(t)
 	const i = 2
-	w, generation := &v.control.Wishes[0], &v.control.Sessions[i].Generation
+	w, generation := &v.control.Requests[0], &v.control.Sessions[i].Generation
 	w.Store(1 << i)
 	v.f.p.withdraw(w, i, 0)
 	require.Zero(t, w.Load())

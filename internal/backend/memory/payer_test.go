@@ -40,7 +40,11 @@ func newCgroup(t *testing.T) *cgroup {
 		require.NoError(t, os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory"), 0))
 	}
 	g.dir = filepath.Join(root, fmt.Sprintf("uevents-test-%d-%s", os.Getpid(), rand.Text()))
-	require.NoError(t, os.Mkdir(g.dir, 0o700))
+	if err := os.Mkdir(g.dir, 0o700); err != nil && !testscale.Guest() {
+		t.Skip("needs root: to make control groups")
+	} else {
+		require.NoError(t, err)
+	}
 	t.Cleanup(func() {
 		testscale.Eventually(t, func() bool { return os.Remove(g.dir) == nil }, "%s has processes", g.dir)
 	})
@@ -175,7 +179,7 @@ func (p *subject) ask(size, rings int) (asked *layout.Session, shown *layout.Ope
 	asked.Rings.Store(uint32(rings))
 	asked.Generation.Add(1)
 	f.control.Claimed.Or(1)
-	f.control.Wishes[0].Or(1)
+	f.control.Requests[0].Or(1)
 	p.word.Or(p.r.Mask)
 	return asked, shown
 }

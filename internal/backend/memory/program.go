@@ -8,8 +8,8 @@
 //
 // docs/wire-formats.md describes the memory and the tool's side. This is the program's side, with the names used there.
 //
-// To register an event, a program writes declaration, entry, count; clears the enable bit; writes the gate; then it sets the wish for the
-// patterns of the claimed sessions, and the enable bit if any wish is set. It writes a record to each session of the wish.
+// To register an event, a program writes declaration, entry, count; clears the enable bit; writes the gate; then it sets the request for the
+// patterns of the claimed sessions, and the enable bit if any request is set. It writes a record to each session of the request.
 //
 // It opens a session when the generation differs from that of the session opened last and that one has no writers: done, to which each writer
 // adds the bytes of its record after the mark, equals position, and no call is about to count a loss. First come an empty bank, other than
@@ -19,8 +19,8 @@
 // program tries to lock byte i. If it can, or if the expiry has passed, the tool has ended: the program clears its bits, then unlocks. Until
 // its rings are full, the events of a killed tool stay enabled. Where the program holds no lock, after an expiry or beyond a limit, another
 // tool may have got the session meanwhile: if the generation has changed, it sets a bit again that it has cleared. So a tool can get records
-// of events that it has not asked for. If an enable bit is set and the wish is 0, the program clears the bit, looks at the wish again, and
-// sets the bit if the wish is set. One thread at a time does this.
+// of events that it has not asked for. If an enable bit is set and the request is 0, the program clears the bit, looks at the request again, and
+// sets the bit if the request is set. One thread at a time does this.
 package memory
 
 import (
@@ -38,8 +38,8 @@ type event = registry.Event[state]
 
 // state is the number of an event in the memory, and the bits of the sessions that want the event.
 type state struct {
-	id     uint32
-	wishes *atomic.Uint32
+	id       uint32
+	requests *atomic.Uint32
 }
 
 // program is the memory of a process, and all that is registered in it.
@@ -129,7 +129,7 @@ func (p *program) Create(e *event) error {
 		}
 		p.ids[command] = id
 	}
-	e.State = state{id, &p.files.control.Wishes[id]}
+	e.State = state{id, &p.files.control.Requests[id]}
 	p.guard(func() { p.files.data.Registry[id].Held.Store(1) })
 	return nil
 }
@@ -170,10 +170,10 @@ func (p *program) show(e *event, b registry.Bit) {
 	control := p.files.control
 	for i := range control.Sessions {
 		if control.Claimed.Load()&(1<<i) != 0 && control.Sessions[i].Matches(e.Decl.Name) {
-			e.State.wishes.Or(1 << i)
+			e.State.requests.Or(1 << i)
 		}
 	}
-	if e.State.wishes.Load()&layout.AllSessions != 0 {
+	if e.State.requests.Load()&layout.AllSessions != 0 {
 		b.Set(true)
 	}
 }
@@ -199,9 +199,9 @@ func (p *program) disable(e *event) {
 // refresh is called with the lock held.
 func (p *program) refresh(e *event) {
 	for _, b := range e.Bits() {
-		if e.State.wishes.Load()&layout.AllSessions == 0 {
+		if e.State.requests.Load()&layout.AllSessions == 0 {
 			b.Set(false)
-			if e.State.wishes.Load()&layout.AllSessions != 0 { // a tool has asked meanwhile
+			if e.State.requests.Load()&layout.AllSessions != 0 { // a tool has asked meanwhile
 				b.Set(true)
 			}
 		}

@@ -147,7 +147,7 @@ func (p *program) checkTool(i int) {
 	}
 	p.withdraw(&control.Claimed, i, generation)
 	for id := range p.count {
-		p.withdraw(&control.Wishes[id], i, generation)
+		p.withdraw(&control.Requests[id], i, generation)
 	}
 	for _, e := range p.events.Events() {
 		p.refresh(e)

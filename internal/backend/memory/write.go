@@ -22,7 +22,7 @@ func (f *file) Write(buf []byte) error {
 		return f.Refused(buf)
 	}
 	payload := buf[registry.IndexSize:]
-	sessions := e.State.wishes.Load() & layout.AllSessions
+	sessions := e.State.requests.Load() & layout.AllSessions
 	if sessions == 0 {
 		f.p.disable(e)
 		return errno.EBADF
@@ -137,7 +137,7 @@ func (p *program) recordAgain(e *event, sessions uint32, payload []byte) {
 func (p *program) recordWith(o *opened, e *event, i int, payload []byte) (ended bool) {
 	id := e.State.id
 	if !o.options.allows(id) {
-		p.withdraw(e.State.wishes, i, o.generation) // the tool asks again in the next second
+		p.withdraw(e.State.requests, i, o.generation) // the tool asks again in the next second
 		p.disable(e)
 		return false
 	}

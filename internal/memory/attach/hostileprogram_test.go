@@ -33,7 +33,7 @@ import (
 )
 
 // envTask makes the test binary a program, or a tool of another user.
-const envTask = "UEVENTS_TEST_TASK"
+const envTask = "USER_EVENTS_TEST_TASK"
 
 // TestMain fails the package when its tests leave something behind, such as the memory of a program.
 func TestMain(m *testing.M) {
@@ -505,8 +505,8 @@ func TestHostileMemory(t *testing.T) {
 				assert.Less(t, n.TotalAlloc-m.TotalAlloc, uint64(32<<20), "bytes allocated")
 				require.True(t, sys.LockByte(p.controlFD, 0))
 				require.NoError(t, p.Close())
-				for i := range f.control.Wishes {
-					require.Zero(t, f.control.Wishes[i].Load())
+				for i := range f.control.Requests {
+					require.Zero(t, f.control.Requests[i].Load())
 				}
 			})
 			require.Equal(t, before, leaks(t))

@@ -44,11 +44,11 @@ func (l *limited) end(now uint64) {
 func (s *Source) Pause() {
 	ses := s.session
 	ses.p.guard(func() {
-		wish := &ses.p.control.Wishes[s.ID]
-		if ses.p.control.Claimed.Load()&(1<<ses.i) == 0 || wish.Load()&(1<<ses.i) == 0 {
+		request := &ses.p.control.Requests[s.ID]
+		if ses.p.control.Claimed.Load()&(1<<ses.i) == 0 || request.Load()&(1<<ses.i) == 0 {
 			return // it is disabled
 		}
-		wish.And(^uint32(1 << ses.i))
+		request.And(^uint32(1 << ses.i))
 		ses.paused = true
 		s.limited.since = Now()
 		s.limited.times++
@@ -70,8 +70,8 @@ func (s *Session) keepLimit(now uint64) (left bool) {
 	s.limitKept = now
 	var due []uint32
 	for _, id := range s.wanted {
-		l, wish := &s.sources[id].limited, &s.p.control.Wishes[id]
-		if wish.Load()&(1<<s.i) != 0 {
+		l, request := &s.sources[id].limited, &s.p.control.Requests[id]
+		if request.Load()&(1<<s.i) != 0 {
 			l.end(now) // by Renew
 			l.enabled = max(l.enabled, now)
 			continue
@@ -81,7 +81,7 @@ func (s *Session) keepLimit(now uint64) (left bool) {
 			l.times++
 		}
 		if now/uint64(time.Second) > l.since/uint64(time.Second) {
-			wish.Or(1 << s.i)
+			request.Or(1 << s.i)
 			due = append(due, id)
 		} else {
 			left = true

@@ -14,7 +14,7 @@ import (
 // expire ends the session of the tool as a program does whose rings are full: it takes the session's bits away.
 func (f *fake) expire() {
 	f.control.Claimed.Store(0)
-	f.control.Wishes[0].Store(0)
+	f.control.Requests[0].Store(0)
 	f.control.Words[0].Store(0)
 }
 
@@ -22,7 +22,7 @@ func (f *fake) expire() {
 func (f *fake) assertEnabled(t *testing.T) {
 	t.Helper()
 	assert.EqualValues(t, 1, f.control.Claimed.Load(), "the session, of which the program enables new events")
-	assert.EqualValues(t, 1, f.control.Wishes[0].Load())
+	assert.EqualValues(t, 1, f.control.Requests[0].Load())
 	assert.EqualValues(t, 1, f.control.Words[0].Load())
 }
 
@@ -75,11 +75,11 @@ func TestLimited(t *testing.T) {
 	assert.Zero(t, limited())
 	for range 2 {
 		src.Pause()
-		assert.Zero(t, f.control.Wishes[0].Load())
+		assert.Zero(t, f.control.Requests[0].Load())
 		src.limited.since = math.MaxUint64 // its second is not over
 		assert.NotZero(t, limited())
 		assert.LessOrEqual(t, limited(), time.Second)
-		assert.Zero(t, f.control.Wishes[0].Load())
+		assert.Zero(t, f.control.Requests[0].Load())
 		src.limited.since = 1
 		assert.Zero(t, limited())
 		f.assertEnabled(t)

@@ -60,7 +60,7 @@ type Programs struct {
 	limited bool // events are disabled until the next second
 	stopped bool
 
-	expected int32 // process of FindProgram
+	expected int32 // process of AttachProcess
 }
 
 // traced is an attached program.
@@ -137,8 +137,8 @@ func (p *Programs) fresh(c Candidate) bool {
 	return t == nil && (!known || p.begin[c])
 }
 
-// FindProgram is Find for a process that will register events, and waits for that: it takes a session before there are any.
-func (p *Programs) FindProgram(pid int32) error {
+// AttachProcess is Find for a process that will register events, and waits for that: it takes a session before there are any.
+func (p *Programs) AttachProcess(pid int32) error {
 	p.expected = pid
 	defer func() { p.expected = 0 }()
 	maps.DeleteFunc(p.known, func(c Candidate, t *traced) bool { return c.PID == pid && t == nil })

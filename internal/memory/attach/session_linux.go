@@ -21,7 +21,7 @@ type Options struct {
 	// RingSize is the size of all rings together in bytes, a power of two. 0 means 1 MiB.
 	RingSize int
 	// Limit is how many records of an event the program writes in a second of CLOCK_MONOTONIC, 0 for all. At the next one it takes
-	// the session's wish for the event away, until [Session.Resume].
+	// the session's request for the event away, until [Session.Resume].
 	Limit int
 	// Callers is how many return addresses a record has at most, up to 64.
 	Callers int
@@ -163,16 +163,16 @@ func (s *Session) Update() {
 		if s.o.wants(e) {
 			s.want(e, s.limitKept)
 		} else {
-			s.p.control.Wishes[e.ID].And(^uint32(1 << s.i)) // a pattern matched
+			s.p.control.Requests[e.ID].And(^uint32(1 << s.i)) // a pattern matched
 		}
 		changed = append(changed, e.ID)
 	}
 	s.p.refresh(changed)
 }
 
-// want wishes for an event, of which a limit may have been looked at before. The caller calls refresh.
+// want requests for an event, of which a limit may have been looked at before. The caller calls refresh.
 func (s *Session) want(e Event, looked uint64) {
-	wish := &s.p.control.Wishes[e.ID]
+	request := &s.p.control.Requests[e.ID]
 	for len(s.sources) <= int(e.ID) {
 		s.sources = append(s.sources, nil)
 	}
@@ -183,13 +183,13 @@ func (s *Session) want(e Event, looked uint64) {
 	}
 	src.off = false
 	if s.o.Limit > 0 {
-		src.limited.begin(wish.Load()&(1<<s.i) != 0, looked)
+		src.limited.begin(request.Load()&(1<<s.i) != 0, looked)
 	}
 	s.wanted = append(s.wanted, e.ID)
 	if s.o.Attached != nil {
 		s.o.Attached(src)
 	}
-	wish.Or(1 << s.i)
+	request.Or(1 << s.i)
 }
 
 // reselect asks about all events again that Update has looked at: first about those that are enabled, which may make room for others.
@@ -201,7 +201,7 @@ func (s *Session) reselect() {
 		}
 		src.off = true
 		src.limited.end(Now())
-		s.p.control.Wishes[src.ID].And(^uint32(1 << s.i))
+		s.p.control.Requests[src.ID].And(^uint32(1 << s.i))
 		changed = append(changed, src.ID)
 	}
 	s.wanted = slices.DeleteFunc(s.wanted, func(id uint32) bool { return s.sources[id].off })
@@ -220,7 +220,7 @@ func (s *Session) refuse() {
 	s.unwanted = false
 	var changed []uint32
 	for id := range s.seen {
-		if w, src := &s.p.control.Wishes[id], s.source(id); (src == nil || src.off) && w.Load()&(1<<s.i) != 0 {
+		if w, src := &s.p.control.Requests[id], s.source(id); (src == nil || src.off) && w.Load()&(1<<s.i) != 0 {
 			w.And(^uint32(1 << s.i))
 			changed = append(changed, id)
 		}
@@ -267,7 +267,7 @@ func (s *Session) Renew(d time.Duration) (disabled time.Duration) {
 // Resume enables the events again that the limit has disabled, and returns their numbers.
 func (s *Session) Resume() (stopped []uint32) {
 	for _, id := range s.wanted {
-		if w := &s.p.control.Wishes[id]; w.Load()&(1<<s.i) == 0 {
+		if w := &s.p.control.Requests[id]; w.Load()&(1<<s.i) == 0 {
 			w.Or(1 << s.i)
 			stopped = append(stopped, id)
 		}
@@ -304,7 +304,7 @@ func (p *Program) refresh(ids []uint32) {
 
 // wanted reports whether a session wants an event. Other bits mean nothing.
 func (p *Program) wanted(id uint32) bool {
-	return p.control.Wishes[id].Load()&layout.AllSessions != 0
+	return p.control.Requests[id].Load()&layout.AllSessions != 0
 }
 
 // open looks whether the program has opened the session.
@@ -397,7 +397,7 @@ func (s *Session) clearWishes() {
 	s.p.control.Claimed.And(^uint32(1 << s.i))
 	s.p.control.Sessions[s.i].PatternsSize.Store(0)
 	for id := range min(s.p.data.Count.Load(), layout.Events) {
-		if w := &s.p.control.Wishes[id]; w.Load()&(1<<s.i) != 0 {
+		if w := &s.p.control.Requests[id]; w.Load()&(1<<s.i) != 0 {
 			w.And(^uint32(1 << s.i))
 		}
 	}

@@ -48,9 +48,9 @@ func Of(program, tool int) (s State, err error) {
 	}
 	data, control := layout.DataAt(f.data), layout.ControlAt(f.control)
 	all := map[string]bool{}
-	requests := [layout.Sessions]map[string]bool{}
-	for i := range requests {
-		requests[i] = map[string]bool{}
+	ofSession := [layout.Sessions]map[string]bool{}
+	for i := range ofSession {
+		ofSession[i] = map[string]bool{}
 	}
 	for id := range min(data.Count.Load(), layout.Events) {
 		entry := &data.Registry[id]
@@ -61,18 +61,18 @@ func Of(program, tool int) (s State, err error) {
 		if err != nil {
 			return s, err
 		}
-		wishes := control.Wishes[id].Load() // before the bits, which the tool sets afterwards
+		requests := control.Requests[id].Load() // before the bits, which the tool sets afterwards
 		enabled := f.enabled(id)
 		all[d.Name] = true
-		for i, events := range requests {
-			if wishes&(1<<i) != 0 {
+		for i, events := range ofSession {
+			if requests&(1<<i) != 0 {
 				before, there := events[d.Name]
 				events[d.Name] = enabled && (before || !there)
 			}
 		}
 	}
 	s.Events = slices.Sorted(maps.Keys(all))
-	for i, events := range requests {
+	for i, events := range ofSession {
 		if held&(1<<i) != 0 && (tool != 0 || len(events) > 0) {
 			s.Sessions = append(s.Sessions, Session{i, control.Sessions[i].Generation.Load(), events})
 		}

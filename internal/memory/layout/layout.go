@@ -96,8 +96,8 @@ type Control struct {
 	Claimed atomic.Uint32 // bits of sessions that the program looks at when it registers an event
 	_       [4096 - 16]byte
 
-	Words  [Words]atomic.Uint64  // from 4096: enable bits
-	Wishes [Events]atomic.Uint32 // from 36864: bits of sessions that want the event
+	Words    [Words]atomic.Uint64  // from 4096: enable bits
+	Requests [Events]atomic.Uint32 // from 36864: bits of sessions that want the event
 
 	Sessions [Sessions]Session
 }

@@ -40,7 +40,7 @@ func TestPlaces(t *testing.T) {
 
 		{"claimed", unsafe.Offsetof(c.Claimed), 12},
 		{"words", unsafe.Offsetof(c.Words), 0x1000},
-		{"wishes", unsafe.Offsetof(c.Wishes), 0x9000},
+		{"requests", unsafe.Offsetof(c.Requests), 0x9000},
 		{"sessions of tools", unsafe.Offsetof(c.Sessions), 0xd000},
 		{"a session of a tool", unsafe.Sizeof(c.Sessions[0]), 0x2000},
 		{"patterns", unsafe.Offsetof(c.Sessions[0].Patterns), 0xc00},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // conditionFlags select records by what they say. All that are given must hold.
@@ -179,4 +183,121 @@ func cutAround(text []rune, from, width int) string {
 		after = cut
 	}
 	return before + string(text[from:to]) + after
+}
+
+// explain prints for each selected event where the condition is evaluated.
+func (e *env) explain(o *reader.Options) error {
+	if o.Where == nil {
+		return usageError{errors.New("--explain is about a condition: --where, --level, --kind or --program")}
+	}
+	list, err := e.selected(o)
+	if err != nil {
+		return err
+	}
+	table := output.Table{Header: []string{"EVENT", "TRANSPORT", "KERNEL", "UEVENTS"}}
+	for _, ev := range list {
+		d, err := reader.NewDecoder(ev.system, ev.format)
+		if err != nil {
+			return err
+		}
+		plan := o.Where.Plan(d, ev.textFilters)
+		kernel, rest := cmp.Or(plan.Kernel, "-"), cmp.Or(strings.Join(plan.Reader, ", "), "-")
+		switch {
+		case plan.Never:
+			kernel, rest = "no record can match", "not attached"
+		case ev.transport() == uevents.TransportMemory:
+			kernel, rest = "-", o.Where.String()
+		}
+		table.Add(shortName(ev.system+":"+ev.name), ev.transport().String(), text.Printable(kernel), text.Printable(rest))
+	}
+	fmt.Fprintf(e.out, "condition: %s\n", text.Printable(o.Where.String()))
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(e.out, "no event matches (see uevents list)")
+		return err
+	}
+	_, err = table.WriteTo(e.out)
+	return err
+}
+
+// selected returns the events that are there and match the patterns of options: user events, and those of other systems that are spelled
+// out.
+func (e *env) selected(o *reader.Options) ([]event, error) {
+	match, err := reader.Match(o.Events...)
+	if err != nil {
+		return nil, err
+	}
+	exclude, err := reader.Match(o.Excludes...)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := e.events(func(system, name string) bool { return match(system, name) && !exclude(system, name) })
+	for _, pattern := range o.Events {
+		if system, name, ok := strings.Cut(pattern, ":"); ok && !strings.HasPrefix(system, "user_events") && !strings.ContainsAny(name, "*?[") {
+			found, findErr := e.find(pattern)
+			if findErr != nil {
+				return nil, findErr
+			}
+			list = append(list, found...)
+		}
+	}
+	return slices.Clip(list), err
+}
+
+// newWhereTopic returns the help topic about conditions. It has the names that package reader knows.
+func newWhereTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "where",
+		Short: "The conditions of --where and --trigger",
+		Long: `A condition selects records: NAME OPERATOR VALUE, joined by and, or, not and parentheses.
+It means the same for live records and recordings, for the kernel's events and programs in
+shared memory. The kernel evaluates what it can, and uevents the rest: --explain says which.
+
+  level >= warn and not (http.route ~ "/health*")
+  status >= 500 or duration > 100ms
+  kind == span and has(db.table) and message =~ "(?i)timeout"
+  trace_id == 4bf92f3577b34da6a3ce929d0e0e4736      or its beginning, as text shows it
+  program in (checkout, "payment service")
+
+Operators:
+  ==  !=          equal, not equal; = is ==
+  <  <=  >  >=    of numbers, times and levels
+  ~               the whole text matches a pattern with *, ? and [a-z]; \ takes their meaning
+  =~              a part of the text matches a regular expression (Go's, RE2)
+  in (A, B)       equal to one of these; not in
+  &               a bit of the number is set
+  has(NAME)       the record has the name
+  and or not      also && || !
+
+A VALUE is a number, a time with its unit (10ms, 1.5s), a word, or a text in quotes of one of
+three kinds: " ' and the backquote. Texts are compared as uevents prints them. A time is
+compared with nanoseconds, or in the unit that the name ends in: _us, _ms, _s.
+
+A record that lacks the name meets no comparison with it, != and not in included. level == warn
+means WARN to WARN4. A list meets a comparison if an element does; != and not in if none is
+equal.
+
+NAME is an attribute, such as status, http.route or db.table (also of the group db), or a
+part of the record. What only some kinds of records have, such as the status of spans, is an
+attribute's name in the others. fields.NAME and resource.NAME are attributes, whatever the
+part of that name. A name with other characters needs quotes. The message of a declared record
+is the name of its event; the record decides for its copy in the event of its level. unit == x
+means x.service. Of a program in shared memory, comm is the name that it had when uevents found
+it; thread and CPU are not known.
+Recordings of perf record have no more of a program than the 15 bytes of its comm. Parts:
+` + columnsOf(reader.ConditionNames()) + "\n\n" + workloadHelp,
+	}
+}
+
+// columnsOf returns names as lines of text.
+func columnsOf(names []string) string {
+	var b strings.Builder
+	line := " "
+	for _, name := range names {
+		if len(line)+1+len(name) > 92 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + name
+	}
+	return b.String() + line
 }

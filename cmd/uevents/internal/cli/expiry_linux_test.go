@@ -159,7 +159,7 @@ func TestDefaultDuration(t *testing.T) {
 		for _, verb := range []string{"watch", "top"} {
 			code, _, errs := new(feed).run(t, verb, "myapp")
 			assert.Equal(t, exitUsage, code)
-			assert.Contains(t, errs, "UEVENTS_DURATION is \""+value+"\": it must be a time such as 30m")
+			assert.Contains(t, errs, "USER_EVENTS_DURATION is \""+value+"\": it must be a time such as 30m")
 		}
 		code, _, errs := newFeed("one").run(t, "watch", "myapp", "--duration", "1h")
 		assert.Equal(t, 0, code, errs)

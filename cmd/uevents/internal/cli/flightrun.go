@@ -62,7 +62,7 @@ func (p *pilot) armed(o *flight.Options) error {
 	if len(kept.Events) == 0 && len(p.command) > 0 {
 		what = "events of " + text.Printable(p.command[0])
 	}
-	if len(kept.Events) == 0 && kept.Never > 0 {
+	if len(kept.Events) == 0 && kept.NeverMatch > 0 {
 		p.e.say("! %s", never(&kept))
 	}
 	fmt.Fprintf(p.e.err, "keeping %s in %s on %s\n", what, output.RingSize(kept.BufferSize*kept.CPUs), output.Plural(kept.CPUs, "CPU"))
@@ -119,7 +119,7 @@ func (p *pilot) run(ctx context.Context) error {
 	if len(p.command) == 0 {
 		return errors.Join(p.fly(ctx), p.summary(), p.unwrittenError())
 	}
-	running, err := p.e.startChild(ctx, p.command, p.recorder.FindProgram, func() {})
+	running, err := p.e.startChild(ctx, p.command, p.recorder.AttachProcess, func() {})
 	if err != nil {
 		return err
 	}

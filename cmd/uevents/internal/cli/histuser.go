@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math"
+	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
@@ -220,4 +226,155 @@ func number(v reader.Value) (float64, bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// percentiles of the numbers of a row, each within 1.6 % of a number that the records have.
+type percentiles struct {
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// sketch counts numbers by their size: 32 buckets for each power of two.
+type sketch struct {
+	buckets map[int]uint64 // by bucketOf
+	total   uint64
+	least   float64
+	most    float64
+}
+
+// add adds a number, and reports whether it takes another bucket. Without room for one, the number goes to the next bucket that is there.
+func (s *sketch) add(v float64, room bool) (grew bool) {
+	if s.buckets == nil {
+		s.buckets = map[int]uint64{}
+		s.least, s.most, room = v, v, true
+	}
+	s.least, s.most = min(s.least, v), max(s.most, v)
+	b := bucketOf(v)
+	if _, there := s.buckets[b]; !there {
+		if !room {
+			b = s.nearest(b)
+		} else {
+			grew = true
+		}
+	}
+	s.buckets[b]++
+	s.total++
+	return grew
+}
+
+func (s *sketch) nearest(b int) int {
+	return slices.MinFunc(slices.Collect(maps.Keys(s.buckets)), func(x, y int) int { return distance(x, b) - distance(y, b) })
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+const (
+	perPower = 32
+	// bias makes the buckets of all positive numbers positive: the smallest power of a float64 is -1073.
+	bias = 1100 * perPower
+)
+
+// bucketOf returns the bucket of a number. Those of larger numbers are larger.
+func bucketOf(v float64) int {
+	if v == 0 {
+		return 0
+	}
+	fraction, power := math.Frexp(math.Abs(v)) // 0.5 <= fraction < 1
+	b := bias + power*perPower + int((fraction-0.5)*2*perPower)
+	if v < 0 {
+		return -b
+	}
+	return b
+}
+
+// middle returns the number in the middle of a bucket.
+func middle(b int) float64 {
+	if b < 0 {
+		return -middle(-b)
+	}
+	if b == 0 {
+		return 0
+	}
+	b -= bias
+	power := b / perPower
+	if b%perPower < 0 {
+		power--
+	}
+	return math.Ldexp(0.5+(float64(b-power*perPower)+0.5)/(2*perPower), power)
+}
+
+func (s *sketch) percentiles() *percentiles {
+	if s.total == 0 {
+		return nil
+	}
+	order := slices.Sorted(maps.Keys(s.buckets))
+	at := func(share float64) float64 {
+		rank, seen := uint64(math.Ceil(share*float64(s.total))), uint64(0)
+		for _, b := range order {
+			if seen += s.buckets[b]; seen >= rank {
+				return min(max(middle(b), s.least), s.most)
+			}
+		}
+		return s.most
+	}
+	return &percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), Max: s.most}
+}
+
+// log2Key returns the key of a number with --log2, as the kernel prints it: N of the range from above 2^(N-1) to 2^N.
+// Like the kernel, it takes negative numbers for very large ones.
+func log2Key(v int64) string {
+	n := 0
+	if v != 0 {
+		n = bits.Len64(uint64(v) - 1)
+	}
+	return "~ 2^" + strconv.Itoa(n)
+}
+
+// log2Of returns the key of a number with --log2, or false for other values. A fraction is in the range of the integer above.
+func log2Of(v reader.Value) (key string, ok bool) {
+	n, ok := number(v)
+	whole := v.Int64()
+	if v.Type() == reader.TypeFloat64 {
+		whole = int64(max(-1, min(math.Ceil(n), 1<<63-1024))) // the nearest that an int64 can be
+	}
+	return log2Key(whole), ok
+}
+
+// ranges replaces the keys of --log2 by the limits of their ranges, and sorts the rows by them. In text, the limits of times
+// have units.
+func (h *histogram) ranges(f *histFlags) error {
+	exponents := make(map[string]int, len(h.Rows))
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		digits, ok := strings.CutPrefix(r.Keys[0], "~ 2^")
+		n, err := strconv.Atoi(digits)
+		if !ok || err != nil || n < 0 || n > 64 {
+			return fmt.Errorf("histogram of %s: the kernel's text is not understood: %q is no power of two", h.Event, r.Keys[0])
+		}
+		r.Keys[0] = rangeOf(n, f.format == "text" && (strings.HasSuffix(f.by[0], "_ns") || f.by[0] == "duration"))
+		exponents[r.Keys[0]] = n
+	}
+	slices.SortFunc(h.Rows, func(a, b histRow) int { return cmp.Compare(exponents[a.Keys[0]], exponents[b.Keys[0]]) })
+	return nil
+}
+
+// rangeOf returns the limits of the range up to 2^n.
+func rangeOf(n int, times bool) string {
+	limit := func(v uint64) string {
+		if times {
+			return string(output.AppendDuration(nil, time.Duration(v)))
+		}
+		return strconv.FormatUint(v, 10)
+	}
+	switch n {
+	case 0:
+		return "up to " + limit(1)
+	case 63:
+		return "above " + limit(1<<62)
+	case 64:
+		return "negative, or above 2^63"
+	}
+	return limit(1<<(n-1)+1) + ".." + limit(1<<n)
 }

@@ -98,7 +98,7 @@ func (f *feed) Stop() error {
 	return nil
 }
 
-func (f *feed) FindProgram(int) {}
+func (f *feed) AttachProcess(int) {}
 
 func (f *feed) Close() error {
 	f.closed = true
@@ -197,7 +197,8 @@ func TestWatchSelection(t *testing.T) {
 		"--where", "a == 1", "-w", "b =~ 'x y' or has c", "--no-follow", "--yes", "--buffer", "2M", "--detach-at-exit")
 	require.Equal(t, 0, code, errs)
 	assert.Equal(t, `(a == 1) and (b =~ 'x y' or has c) and (kind in (log, span)) and (kind != log or level >= warn2) and (program == "x" or program ~ "y*")`, f.o.Where.String())
-	f.o.Notify, f.o.Where = nil, nil
+	assert.FileExists(t, filepath.Join(f.o.Tracefs, "user_events_status"))
+	f.o.Notify, f.o.Where, f.o.Tracefs = nil, nil, ""
 	assert.Equal(t, &reader.Options{
 		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Processes: []int{1, 2},
 		Cgroup: cgroup, NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Mode: reader.DecodeJSON, Reuse: true}, Transport: reader.TransportKernel,
@@ -320,7 +321,7 @@ func TestWatchNotices(t *testing.T) {
 	notice(reader.NoticeAttached, "user_events:myapp_b", 0, nil)
 	f.notices[0].Gap, f.notices[1].Gap = 201*time.Millisecond, 100*time.Millisecond
 	for _, name := range []string{"a", "b", "c\x1b", "d"} {
-		notice(reader.NoticeEnded, "user_events:myapp_"+name, 0, nil)
+		notice(reader.NoticeNoWriter, "user_events:myapp_"+name, 0, nil)
 	}
 	notice(reader.NoticeDetached, "user_events_multi:myapp_x.0", 0, nil)
 	for i := range 20 {

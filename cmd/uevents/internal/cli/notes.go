@@ -1,13 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/sys"
@@ -54,7 +61,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 		fmt.Fprintln(n.w, "waiting for an event that can be attached; Ctrl-C ends")
 		return
 	}
-	if events == 0 && st.Never > 0 {
+	if events == 0 && st.NeverMatch > 0 {
 		fmt.Fprintf(n.w, "! %s, waiting for another one; Ctrl-C ends\n", never(st))
 		return
 	}
@@ -82,8 +89,8 @@ const othersNeedRoot = "programs of other users take root"
 
 // never says that no record of the events that are there can be selected.
 func never(st *reader.Stats) string {
-	of := "of the " + output.Plural(st.Never, "event") + " that match"
-	if st.Never == 1 {
+	of := "of the " + output.Plural(st.NeverMatch, "event") + " that match"
+	if st.NeverMatch == 1 {
 		of = "of the event that matches"
 	}
 	return "no record " + of + " can meet the condition (--explain says why)"
@@ -99,7 +106,7 @@ func (n *notes) recording(st *reader.Stats, path string, command []string, simil
 	default:
 		what = "events that will match (none does yet, " + similar + "see uevents list)"
 	}
-	if st.Never > 0 && len(st.Events) == 0 {
+	if st.NeverMatch > 0 && len(st.Events) == 0 {
 		what = "events that will match"
 		n.add("! %s", never(st))
 	}
@@ -227,13 +234,13 @@ func (n *notes) flush() {
 	}{
 		{reader.NoticeAttached, "+ attached %s"},
 		{reader.NoticeDisabled, "! uevents did not read for 10 s, and the programs disabled %s"},
-		{reader.NoticeEnded, "- the programs that wrote %s have exited"},
+		{reader.NoticeNoWriter, "- the programs that wrote %s have exited"},
 		{reader.NoticeDetached, "- detached %s: no program has them any more"},
 	} {
 		if names := n.names[kind.kind]; len(names) > 0 {
 			n.add(kind.line+n.since(kind.kind), listed(names))
 			n.names[kind.kind] = nil
-			if kind.kind == reader.NoticeEnded && !n.release && !n.warned {
+			if kind.kind == reader.NoticeNoWriter && !n.release && !n.warned {
 				n.warned = true
 				n.add("  while attached, a version that changes an event's fields gets EADDRINUSE; --detach-at-exit lets it")
 			}
@@ -278,4 +285,162 @@ func listed(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
+}
+
+// lostSize is the approximate number of bytes of a ring that a record takes.
+const lostSize = 128
+
+// problemEvent and otherEvent match names of events of warnings and errors, and of those of lower levels.
+var (
+	problemEvent = regexp.MustCompile(`_(warn|error)$|_L[123]K[0-9a-f]+(G\w*)?$`)
+	otherEvent   = regexp.MustCompile(`_(trace|debug|info)$|_L[45]K[0-9a-f]+(G\w*)?$`)
+)
+
+// addLost reports lost records by event: warnings and errors first, then the most.
+func (n *notes) addLost() {
+	names := slices.Collect(maps.Keys(n.lost))
+	problem := map[string]int{}
+	total, below := uint64(0), false
+	for name, count := range n.lost {
+		total += count
+		if problemEvent.MatchString(name) {
+			problem[name] = 1
+		}
+		below = below || otherEvent.MatchString(name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(problem[b]-problem[a], cmp.Compare(n.lost[b], n.lost[a]), strings.Compare(a, b))
+	})
+	var parts []string
+	for i, name := range names {
+		switch left := len(names) - i; {
+		case i == 2 && left > 1:
+			rest := uint64(0)
+			for _, name := range names[i:] {
+				rest += n.lost[name]
+			}
+			parts = append(parts, fmt.Sprintf("%s of %d more events", output.Count(rest), left))
+		case i > 2:
+		case name == "":
+			parts = append(parts, output.Count(n.lost[name])+" of others")
+		default:
+			parts = append(parts, output.Count(n.lost[name])+" of "+name)
+		}
+	}
+	parts[0] = strings.Replace(parts[0], " of ", " records of ", 1)
+	if len(names) == 1 && names[0] == "" {
+		parts[0] = output.Count(total) + " records"
+	}
+	what := parts[0]
+	if last := len(parts) - 1; last > 0 {
+		what = strings.Join(parts[:last], ", ") + " and " + parts[last]
+	}
+	n.add("! %s lost (ring full): %s", what, n.remedy(total, below && len(problem) > 0))
+	n.lost = nil
+}
+
+// remedy says what helps against losses. beside is that records below warnings were lost beside warnings or errors.
+func (n *notes) remedy(lost uint64, beside bool) string {
+	most := output.MaxSize
+	if n.memory {
+		most = memoryRings
+	}
+	remedy := "select fewer records"
+	if n.buffer < most {
+		size := max(n.buffer, 512<<10)
+		for want := min(max(4*size, size+int(min(lost, memoryRings)*lostSize)), most, max(4*size, memoryRings)); size < want; {
+			size *= 2
+		}
+		remedy = fmt.Sprintf("--buffer %dM", min(size, most)>>20)
+	}
+	if beside {
+		remedy += ", or --level warn"
+	}
+	return remedy
+}
+
+// memoryRings is the largest size of rings that programs take for their events in shared memory.
+const memoryRings = 64 << 20
+
+// limitFlag is the flag --limit of commands that show or write records. Commands that count have no limit: their counts would be too low.
+type limitFlag struct{ limit string }
+
+// limitHelp is the part on it in the help of commands.
+const limitHelp = `--limit 5000/s limits the overhead of programs: at most that many records of each event in a
+second. In shared memory, each program stops by itself. From an event of the kernel, uevents
+detaches for the rest of the second once it has read that many of all programs. Records above
+the limit are not counted; the summary reports for how many seconds the limit applied. The
+limit applies before --when.`
+
+func (l *limitFlag) addLimit(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.limit, "limit", "", "make programs write no more records of an event in a second than this `RATE`, such as 5000/s")
+}
+
+// setLimit sets the option of the flag. Errors are usage errors.
+func (l *limitFlag) setLimit(o *reader.Options) (err error) {
+	if l.limit == "" {
+		return nil
+	}
+	if o.Limit, err = parseLimit(l.limit); err != nil {
+		return usageError{fmt.Errorf("--limit: %w", err)}
+	}
+	return nil
+}
+
+// parseLimit parses a number of records a second, such as 5000/s or 5000.
+func parseLimit(s string) (int, error) {
+	n, err := strconv.ParseInt(strings.TrimSuffix(s, "/s"), 10, 64)
+	if err != nil || n <= 0 || n > math.MaxUint32 {
+		return 0, fmt.Errorf("%q is no number of records a second, such as 5000/s", s)
+	}
+	return int(n), nil
+}
+
+// limitedEvent is an event whose records are missing for a while.
+type limitedEvent struct {
+	name string
+	d    time.Duration
+}
+
+// addLimited reports the events that have reached the limit since the last time.
+func (n *notes) addLimited() {
+	var list []limitedEvent
+	for name, d := range n.limited {
+		list = append(list, limitedEvent{name, d})
+	}
+	n.limited = nil
+	n.add("! more than %s records a second (--limit), not recorded: %s", output.Count(uint64(n.limit)), listLimited(list))
+}
+
+// limitedText says for how long records are missing in all, for the summary.
+func limitedText(st *reader.Stats) string {
+	if st.Total.Limited == 0 {
+		return ""
+	}
+	var list []limitedEvent
+	rest := st.Total.Limited
+	for _, s := range st.Events {
+		if s.Limited > 0 {
+			list = append(list, limitedEvent{text.Printable(shortName(s.Name)), s.Limited})
+			rest -= s.Limited
+		}
+	}
+	if rest > 0 { // of those that are no longer attached
+		list = append(list, limitedEvent{"", rest})
+	}
+	return "; ! --limit, in no count: " + listLimited(list)
+}
+
+// listLimited lists events, those that miss most first.
+func listLimited(list []limitedEvent) string {
+	slices.SortFunc(list, func(a, b limitedEvent) int { return cmp.Or(cmp.Compare(b.d, a.d), strings.Compare(a.name, b.name)) })
+	var parts []string
+	for i, e := range list {
+		if left := len(list) - i; i == 2 && left > 1 {
+			parts = append(parts, fmt.Sprintf("%d more", left))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s for %.1f s", cmp.Or(e.name, "others"), max(0.1, e.d.Seconds())))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/reader"
 )
 
 // outputFlags are the flags of a command that shows records.
@@ -74,4 +78,58 @@ func (e *env) sayUnseen(u output.Unseen, shown uint64) {
 		return
 	}
 	e.say("! no record has %s: see uevents help json, and uevents show NAME for the fields of an event%s", text.Printable(listed(names)), e.meant(output.ColumnNames(), names...))
+}
+
+// grep selects records by their line of text, with whole ids. nil selects all.
+type grep struct {
+	re     *regexp.Regexp
+	line   bytes.Buffer
+	writer output.Writer
+}
+
+// newGrep returns nil without an expression. Errors are usage errors.
+func (f *outputFlags) newGrep(e *env) (*grep, error) {
+	if f.grep == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(f.grep)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--grep: %w", err)}
+	}
+	o, err := f.textOptions(e)
+	if err != nil {
+		return nil, err
+	}
+	o.Whole = true
+	g := &grep{re: re}
+	g.writer, err = output.New("text", &g.line, o)
+	return g, err
+}
+
+func (g *grep) matches(ev *reader.Event) bool {
+	if g == nil {
+		return true
+	}
+	g.line.Reset()
+	_ = g.writer.Write(ev)                                            // writing to memory does not fail
+	return g.re.Match(bytes.TrimSuffix(g.line.Bytes(), []byte{'\n'})) // so that $ is its end
+}
+
+// newJSONTopic returns the help topic on the JSON objects of -o json.
+func newJSONTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "json",
+		Short: "The JSON objects of watch, record and replay",
+		Long: `With -o json, each record is one JSON object on one line. Members that a record does not
+have are left out. Later versions may add members; none changes its meaning.
+
+` + output.JSONHelp() + `
+A time is a text of RFC 3339 in UTC, always with nine digits of the second, so that times
+sort as texts. An id is a text of lower-case hexadecimal digits.
+Integers have all their digits, up to 64 bits. Bytes are base64. NaN and the infinities are texts.
+Control characters and those that change the direction of text are escaped; bytes that
+are not UTF-8 are characters from U+EF80 to U+EFFF.
+
+An object of the kind lost says that the kernel lost count records of an event.`,
+	}
 }

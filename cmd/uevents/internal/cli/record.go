@@ -208,7 +208,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	var running *child
 	if len(command) > 0 {
 		var err error
-		if running, err = r.e.startChild(ctx, command, r.live.FindProgram, stop); err != nil {
+		if running, err = r.e.startChild(ctx, command, r.live.AttachProcess, stop); err != nil {
 			return errors.Join(err, r.file.Close())
 		}
 		ctx = running.recording

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +24,7 @@ type live interface {
 	Next(ev *reader.Event) error
 	SetDeadline(t time.Time)
 	Stats() (reader.Stats, error)
-	FindProgram(pid int)
+	AttachProcess(pid int)
 	Stop() error
 	Close() error
 }
@@ -210,7 +209,7 @@ func hintForOpen(err error) error {
 	switch opening := call != nil && call.Syscall == "perf_event_open"; {
 	case opening && refused:
 		return hintForPerf(err)
-	case errors.Is(err, syscall.EINVAL):
+	case errors.Is(err, fs.ErrInvalid):
 		return usageError{err}
 	case !opening && !refused && errors.Is(err, fs.ErrNotExist):
 		return hintError{err, "see uevents list, or available_events in tracefs for the events of the kernel"}

@@ -1,11 +1,21 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/reader"
 )
 
 // terminalRate is the limit of records that a terminal shows each second: of warnings and errors, and of others.
@@ -138,4 +148,262 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 		err = errors.Join(err, statsErr)
 	}
 	return errors.Join(err, w.end())
+}
+
+// watcher shows records.
+type watcher struct {
+	expiry
+
+	e      *env
+	pipe   pipe // standard output
+	out    *bufio.Writer
+	writer output.Writer
+	notes  notes
+	names  missingNames
+	grep   *grep
+	unseen output.Unseen
+
+	limit     uint64 // of records; 0 means none
+	maxRate   int    // 0 means no limit
+	second    int64  // second that rate counts
+	rate      [2]int // of problems, and of other records
+	shown     uint64
+	unmatched uint64 // excluded by grep
+	beyond    uint64 // excluded by the rate or the limit
+	said      uint64 // of beyond, the number already reported
+	problems  uint64 // of beyond, those that are not reported yet
+}
+
+// newWatcher returns the watcher of the command line. Errors are usage errors.
+func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Options, error) {
+	o, err := f.options(patterns)
+	if err == nil {
+		err = f.setLimit(o)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	_, terminal := e.terminal(e.out)
+	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.format, f.names())}
+	w.out = bufio.NewWriterSize(&w.pipe, 64<<10)
+	if w.maxRate < 0 || f.duration < 0 {
+		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
+	}
+	if terminal && w.maxRate == 0 {
+		w.maxRate = terminalRate
+	}
+	var table *symbols.Table
+	if f.stack {
+		o.Callchain, table = true, symbols.New()
+		f.tail.symbols = table
+		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read after its exit
+	}
+	if w.writer, err = f.writer(e, w.out, table); err != nil {
+		return nil, nil, err
+	}
+	if w.grep, err = f.newGrep(e); err != nil {
+		return nil, nil, err
+	}
+	if err := f.tail.parse(); err != nil {
+		return nil, nil, err
+	}
+	w.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
+	o.Decode.Mode = reader.DecodeJSON // package output shows fields from their JSON
+	w.notes = notes{w: e.err, buffer: o.BufferSize, limit: o.Limit, release: f.release}
+	o.Notify = w.notice
+	return w, o, nil
+}
+
+// run shows records until ctx is done, the duration is over, the requested number is shown, or the command has ended. Then it stops
+// reading, shows the rest, and waits for the command.
+func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) error {
+	ctx, cancel := endAfter(ctx, f.duration)
+	defer cancel()
+	var running *child
+	if len(command) > 0 {
+		var err error
+		if running, err = w.e.startChild(ctx, command, w.live.AttachProcess, func() {}); err != nil {
+			return err
+		}
+		ctx = running.recording
+		w.pipe.mayClose = true
+	}
+	stopped := make(chan error, 1)
+	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
+	defer end()
+	err := w.show()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	select {
+	case stopErr := <-stopped:
+		err = errors.Join(err, stopErr)
+	default:
+	}
+	err = errors.Join(err, w.writer.Close(), w.out.Flush())
+	if err == nil {
+		f.sayEnded(ctx, w.e)
+	}
+	if running == nil {
+		return err
+	}
+	if running.runs() {
+		w.e.say("! no more records are shown, %s goes on", command[0])
+	}
+	err = errors.Join(err, w.end())
+	if ended := running.wait(); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
+// since records that come faster than they are shown are always ready.
+func (w *watcher) show() error {
+	var ev reader.Event
+	ready := time.Unix(0, 0) // deadline that never waits
+	w.live.SetDeadline(ready)
+	waiting, next := false, w.e.now().Add(time.Second)
+	for n := 1; ; n++ {
+		if n%256 == 0 && !w.e.now().Before(next) {
+			next = w.e.now().Add(time.Second)
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+		err := w.live.Next(&ev)
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if err := w.flush(); err != nil {
+				return err
+			}
+			waiting = true
+			w.live.SetDeadline(time.Now().Add(time.Second))
+			continue
+		default:
+			return err
+		}
+		if waiting {
+			waiting = false
+			w.live.SetDeadline(ready)
+		}
+		if err := w.event(&ev); err != nil {
+			return err
+		}
+	}
+}
+
+// event shows a record within the rate and the limit.
+func (w *watcher) event(ev *reader.Event) error {
+	w.notes.process(ev)
+	if !w.grep.matches(ev) {
+		w.unmatched++
+		return nil
+	}
+	if w.limit > 0 && w.shown == w.limit || w.pipe.closed {
+		w.beyond++
+		w.said++ // the user requested it with -n
+		return nil
+	}
+	if w.maxRate > 0 {
+		if second := ev.Time.Unix(); second != w.second {
+			w.second, w.rate = second, [2]int{}
+			w.sayBeyond()
+		}
+		rate := &w.rate[1]
+		problem := isProblem(ev)
+		if problem {
+			rate = &w.rate[0]
+		}
+		if *rate++; *rate > w.maxRate {
+			w.beyond++
+			if problem {
+				w.problems++
+			}
+			return nil
+		}
+	}
+	if err := w.writer.Write(ev); err != nil {
+		return err
+	}
+	w.unseen.See(ev)
+	if w.shown++; w.shown == w.limit || w.pipe.closed {
+		return w.live.Stop()
+	}
+	return nil
+}
+
+// isProblem reports whether a record is a warning, an error or a failed span, which others must not hide.
+func isProblem(ev *reader.Event) bool {
+	return ev.Severity >= reader.SeverityWarn || ev.Status == reader.StatusError
+}
+
+// pipe is standard output. While a COMMAND runs, that the program which reads it has ended is no error: the rest is dropped, as beyond a
+// limit.
+type pipe struct {
+	w                io.Writer
+	mayClose, closed bool
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	if p.closed {
+		return len(b), nil
+	}
+	n, err := p.w.Write(b)
+	if p.mayClose && errors.Is(err, syscall.EPIPE) {
+		p.closed = true
+		return len(b), nil
+	}
+	return n, err
+}
+
+// sayBeyond reports records that the rate excluded.
+func (w *watcher) sayBeyond() {
+	if n := w.beyond - w.said; n > 0 {
+		w.said = w.beyond
+		of := ""
+		if w.problems > 0 {
+			of = fmt.Sprintf(", %s of them warnings or errors", output.Count(w.problems))
+		}
+		w.problems = 0
+		w.notes.add("! %s records not shown%s: more than %s a second (--max-rate)", output.Count(n), of, output.Count(uint64(w.maxRate)))
+	}
+}
+
+// flush writes the buffer, and then the notes.
+func (w *watcher) flush() error {
+	closed := w.pipe.closed
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	for _, line := range w.names.tick(w.e.now()) {
+		w.notes.add("%s", text.Printable(line))
+	}
+	w.notes.flush()
+	if !closed && w.pipe.closed {
+		return w.live.Stop()
+	}
+	return nil
+}
+
+func (w *watcher) notice(n reader.Notice) {
+	w.notes.notice(n)
+	if n.Kind == reader.NoticeLost {
+		if err := w.writer.Lost(n.Event, n.Count, n.Time); err != nil {
+			w.notes.add("! %s", text.Printable(err.Error()))
+		}
+	}
+}
+
+// summary counts every record: matched = shown + lost + ...
+func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
+	w.sayBeyond()
+	w.notes.flush()
+	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, append(heldBack(w.names.tail), count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"})...))
+	w.e.sayUnseen(w.unseen, w.shown)
+	w.names.say()
+	if st.Undecodable > 0 {
+		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
+	}
 }

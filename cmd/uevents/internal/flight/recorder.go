@@ -1,10 +1,17 @@
+// Package flight keeps the latest records of events in the kernel's rings, and writes them when a trigger fires.
+//
+// Each event is opened twice: without a filter, into rings that are overwritten and wake no reader; and with the filter
+// of the trigger, into a small ring whose records wake the recorder. Between triggers the recorder sleeps; the programs
+// pay for their records and for the filter.
 package flight
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
+	"io/fs"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -86,8 +93,8 @@ func Arm(o Options) (*Recorder, error) {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
 	}
 	st, err := r.trigger.Stats()
-	if err == nil && len(st.Events) == 0 && st.Never > 0 {
-		err = fmt.Errorf("no record of the events that are there can meet %s: %w", o.Trigger, syscall.EINVAL)
+	if err == nil && len(st.Events) == 0 && st.NeverMatch > 0 {
+		err = fmt.Errorf("no record of the events that are there can meet %s: %w", o.Trigger, fs.ErrInvalid)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.trigger.Close(), r.kept.Close())
@@ -151,11 +158,11 @@ func Now(message string) Cause {
 	return Cause{Time: time.Now(), Monotonic: monotonic(), Message: message}
 }
 
-// FindProgram is [reader.Reader.FindProgram]. It may be called concurrently.
-func (r *Recorder) FindProgram(pid int) {
-	r.kept.FindProgram(pid)
+// AttachProcess is [reader.Reader.AttachProcess]. It may be called concurrently.
+func (r *Recorder) AttachProcess(pid int) {
+	r.kept.AttachProcess(pid)
 	if r.trigger != nil {
-		r.trigger.FindProgram(pid)
+		r.trigger.AttachProcess(pid)
 	}
 }
 
@@ -305,4 +312,51 @@ func (r *Recorder) Close() error {
 		err = errors.Join(err, r.trigger.Close())
 	}
 	return err
+}
+
+// Rate limits the frequency of an action: N times at once, and N times in each period. The zero Rate has no limit.
+type Rate struct {
+	N   int
+	Per time.Duration
+}
+
+// ParseRate parses a rate such as 2/h, 10/m or 1/90s.
+func ParseRate(s string) (Rate, error) {
+	count, per, ok := strings.Cut(s, "/")
+	n, err := strconv.Atoi(count)
+	if per != "" && strings.Trim(per, "smh") == "" {
+		per = "1" + per
+	}
+	d, perErr := time.ParseDuration(per)
+	if !ok || err != nil || perErr != nil || n <= 0 || d <= 0 {
+		return Rate{}, fmt.Errorf("%q is no rate, such as 2/h or 1/90s", s)
+	}
+	return Rate{n, d}, nil
+}
+
+// Limiter enforces a rate.
+type Limiter struct {
+	rate Rate
+	left float64
+	last time.Time
+}
+
+// NewLimiter returns a limiter of a rate.
+func NewLimiter(r Rate) *Limiter { return &Limiter{rate: r, left: float64(r.N)} }
+
+// Allow reports whether one more may happen now. The time may be that of any clock; while one is set back, no time passes.
+func (l *Limiter) Allow(now time.Time) bool {
+	if l.rate == (Rate{}) {
+		return true
+	}
+	if !l.last.IsZero() {
+		l.left += max(0, now.Sub(l.last)).Seconds() / l.rate.Per.Seconds() * float64(l.rate.N)
+		l.left = min(l.left, float64(l.rate.N))
+	}
+	l.last = now
+	if l.left < 1 {
+		return false
+	}
+	l.left--
+	return true
 }

@@ -1,12 +1,16 @@
 package output
 
 import (
+	"cmp"
 	"encoding/hex"
 	"io"
+	"os"
 	"time"
 	"unicode/utf8"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -213,3 +217,153 @@ func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
 func (t *textWriter) Lost(string, uint64, time.Time) error { return nil }
 
 func (t *textWriter) Close() error { return nil }
+
+// Labels, such as INFO or a program's own NOTICE, are cut to maxLabel bytes, and the names of programs to maxProgram: the kernel keeps
+// 15, which escapes make longer, and a recording may have any.
+const (
+	minLabel, maxLabel = 5, 10
+	maxProgram         = 20
+)
+
+// gutter is a column of text that keeps its place: it is as wide as the widest text was until now.
+type gutter int
+
+// pad appends spaces behind a text of n characters.
+func (g *gutter) pad(b []byte, n int) []byte {
+	*g = max(*g, gutter(n))
+	for ; n < int(*g); n++ {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+// processText caches the text of the process of an event.
+type processText struct {
+	text    []byte // empty: none
+	width   int
+	process *reader.Process
+	pid     int32
+}
+
+// appendLabel appends the severity or the kind of the event.
+func (t *textWriter) appendLabel(b []byte, ev *reader.Event) []byte {
+	color := ""
+	if t.color {
+		color = colorOf(ev)
+	}
+	b = t.on(b, color)
+	start := len(b)
+	switch {
+	case ev.Severity != 0:
+		b = append(b, ev.Severity.String()...)
+	case ev.Kind == reader.KindLog && ev.SeverityText != "":
+		b = t.upTo(b, ev.SeverityText, maxLabel)
+	default:
+		b = append(b, labels[ev.Kind]...)
+	}
+	label := t.label
+	b = label.pad(b, utf8.RuneCount(b[start:]))
+	if !t.whole {
+		t.label = label
+	}
+	return t.off(b, color)
+}
+
+// upTo appends a text of a program in at most n bytes, unless lines are whole.
+func (t *textWriter) upTo(b []byte, s string, n int) []byte {
+	if t.whole {
+		n = attrjson.NoLimit
+	}
+	b, _ = text.Append(b, s, n)
+	return b
+}
+
+// appendProcess appends NAME[PID].
+func (t *textWriter) appendProcess(b []byte, ev *reader.Event) []byte {
+	w := &t.writer
+	if len(w.text) == 0 || w.process != ev.Process || w.pid != ev.PID {
+		w.process, w.pid = ev.Process, ev.PID
+		w.text = appendPID(t.upTo(w.text[:0], cmp.Or(process(ev).Comm, "?"), maxProgram), ev.PID)
+		w.width = utf8.RuneCount(w.text)
+	}
+	b = append(b, w.text...)
+	if t.whole {
+		return b
+	}
+	return t.process.pad(b, w.width)
+}
+
+var labels = [...]string{
+	reader.KindOther: "-", reader.KindLog: "LOG", reader.KindSpan: "SPAN", reader.KindSpanStart: "START", reader.KindSpanEvent: "EVENT",
+	reader.KindSpanLink: "LINK", reader.KindMetric: "METRIC",
+}
+
+// Colors of [Paint] and sequences that move the cursor. All are ECMA-48, which terminals of all kinds know.
+const (
+	Faint  = "\x1b[2m"
+	Red    = "\x1b[31m"
+	Green  = "\x1b[32m"
+	Yellow = "\x1b[33m"
+
+	// ClearLine clears from the cursor to the end of the line, ClearScreen moves the cursor to the top left corner and clears
+	// the screen.
+	ClearLine   = "\x1b[K"
+	ClearScreen = "\x1b[H\x1b[J"
+
+	bold  = "\x1b[1m"
+	cyan  = "\x1b[36m"
+	reset = "\x1b[0m"
+)
+
+// UseColor says whether what is written is coloured: mode is always, never, or auto, which is on a terminal that knows
+// colours unless NO_COLOR (https://no-color.org) is set.
+func UseColor(mode string, terminal bool) bool {
+	return mode == "always" || mode == "auto" && terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Paint returns a text in a color if colors are in use: see [UseColor].
+func Paint(use bool, color, s string) string {
+	if !use {
+		return s
+	}
+	return color + s + reset
+}
+
+// colorOf returns the colour of the column that says how serious an event is.
+func colorOf(ev *reader.Event) string {
+	switch s := ev.Severity; {
+	case s >= reader.SeverityFatal:
+		return bold + Red
+	case s >= reader.SeverityError || ev.Status == reader.StatusError:
+		return Red
+	case s >= reader.SeverityWarn:
+		return Yellow
+	case s >= reader.SeverityInfo:
+		return Green
+	case s > 0:
+		return Faint
+	case ev.Kind == reader.KindOther:
+		return ""
+	}
+	return cyan
+}
+
+// shortText is a text that is appended to many lines. One of up to 24 bytes is copied as a whole, in a few instructions.
+type shortText struct {
+	text  []byte
+	short [24]byte
+}
+
+func (s *shortText) set(text []byte) {
+	s.text = text
+	copy(s.short[:], text)
+}
+
+func (s *shortText) append(b []byte) []byte {
+	n, size := len(b), len(s.text)
+	if size > len(s.short) || n+len(s.short) > cap(b) {
+		return append(b, s.text...)
+	}
+	*(*[len(s.short)]byte)(b[n : n+len(s.short)]) = s.short // unlike copy, no call
+	return b[:n+size]
+}

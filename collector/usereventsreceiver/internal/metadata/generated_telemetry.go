@@ -171,13 +171,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsLimitedTime, err = builder.meter.Float64Counter(
 		"otelcol_receiver_user_events_limited_time",
-		metric.WithDescription("Time for which an event was disabled because its program was above program_share. Records of that time are in no count. Those of several programs in shared memory add up. [Alpha]"),
+		metric.WithDescription("Time for which an event was disabled because its program was above program_limit. Records of that time are in no count. Those of several programs in shared memory add up. [Alpha]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverUserEventsLimits, err = builder.meter.Int64Counter(
 		"otelcol_receiver_user_events_limits",
-		metric.WithDescription("How often an event was disabled until the next second because its program was above program_share. [Alpha]"),
+		metric.WithDescription("How often an event was disabled until the next second because its program was above program_limit. [Alpha]"),
 		metric.WithUnit("{time}"),
 	)
 	errs = errors.Join(errs, err)

@@ -114,7 +114,7 @@ func AssertEqualReceiverUserEventsFailedAttachments(t *testing.T, tt *componentt
 func AssertEqualReceiverUserEventsLimitedTime(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_limited_time",
-		Description: "Time for which an event was disabled because its program was above program_share. Records of that time are in no count. Those of several programs in shared memory add up. [Alpha]",
+		Description: "Time for which an event was disabled because its program was above program_limit. Records of that time are in no count. Those of several programs in shared memory add up. [Alpha]",
 		Unit:        "s",
 		Data: metricdata.Sum[float64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -130,7 +130,7 @@ func AssertEqualReceiverUserEventsLimitedTime(t *testing.T, tt *componenttest.Te
 func AssertEqualReceiverUserEventsLimits(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_user_events_limits",
-		Description: "How often an event was disabled until the next second because its program was above program_share. [Alpha]",
+		Description: "How often an event was disabled until the next second because its program was above program_limit. [Alpha]",
 		Unit:        "{time}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

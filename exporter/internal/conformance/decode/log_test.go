@@ -192,7 +192,7 @@ func TestTruncatedLogRecord(t *testing.T) {
 		p := newLogs(t, r, encoding)
 		var rec log.Record
 		for i := range 200 {
-			rec.AddAttributes(attribute.String("key"+strconv.Itoa(i), strings.Repeat("x", 65)))
+			rec.AddAttributes(attribute.String("key"+strconv.Itoa(i), strings.Repeat("x", 100)))
 		}
 		p.Logger("scope").Emit(context.Background(), rec)
 		ev := r.event()

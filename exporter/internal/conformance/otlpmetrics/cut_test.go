@@ -68,9 +68,9 @@ func TestTooLarge(t *testing.T) {
 		metrics, stats := export(point(manyAttributes(20), exemplars), "d")
 		list := find(metrics).GetAttributes()
 		mark := list[len(list)-1]
-		assert.Equal(t, "otel.dropped_attributes_count", mark.GetKey())
-		assert.Equal(t, int64(20-(len(list)-1)), mark.GetValue().GetIntValue())
-		assert.Greater(t, len(list), 10, "as many as fit")
+		assert.Equal(t, "user_events.truncated", mark.GetKey())
+		assert.Equal(t, int64(20), mark.GetValue().GetIntValue())
+		assert.Len(t, list, 21, "all are cut, and none is dropped")
 		for i, kv := range list[:len(list)-1] {
 			assert.Equal(t, fmt.Sprintf("k%03d", i), kv.GetKey(), "the first ones")
 		}
@@ -80,8 +80,9 @@ func TestTooLarge(t *testing.T) {
 	t.Run("one attribute", func(t *testing.T) {
 		metrics, _ := export(point(attribute.NewSet(attribute.String("k", strings.Repeat("x", 5000))), nil), "")
 		list := find(metrics).GetAttributes()
-		require.Len(t, list, 1)
-		assert.Equal(t, int64(1), list[0].GetValue().GetIntValue())
+		require.Len(t, list, 2)
+		assert.Regexp(t, `^x{900,}\.\.\.$`, list[0].GetValue().GetStringValue())
+		assert.Equal(t, int64(1), list[1].GetValue().GetIntValue())
 	})
 	t.Run("buckets", func(t *testing.T) {
 		counts := slices.Repeat([]uint64{1 << 60}, 2000)
@@ -109,7 +110,7 @@ func TestTooLarge(t *testing.T) {
 
 // TestManyAttributes: a point, a resource and a scope keep as many attributes as have room.
 func TestManyAttributes(t *testing.T) {
-	for _, size := range []int{10, 100} { // which go after buckets and before them
+	for _, size := range []int{10, 100} { // which are whole, and which are cut
 		var kvs []attribute.KeyValue
 		for i := range 500 {
 			kvs = append(kvs, attribute.String(fmt.Sprintf("k%03d", i), strings.Repeat("x", size)))
@@ -124,7 +125,13 @@ func TestManyAttributes(t *testing.T) {
 			raw := tr.Records()
 			assert.Less(t, limit-len(raw[0].Payload), field+lengths, "limit %d", limit)
 			kept := request(t, raw[0]).GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0].GetGauge().GetDataPoints()[0].GetAttributes()
-			assert.Equal(t, int64(500-len(kept)+1), kept[len(kept)-1].GetValue().GetIntValue())
+			truncated := 500 - (len(kept) - 1)
+			for _, kv := range kept {
+				if strings.HasSuffix(kv.GetValue().GetStringValue(), "...") {
+					truncated++
+				}
+			}
+			assert.EqualValues(t, truncated, kept[len(kept)-1].GetValue().GetIntValue())
 
 			rm = series(1)
 			rm.Resource = resource.NewWithAttributes("https://example.com/1", kvs...)
@@ -144,9 +151,9 @@ func TestManyAttributes(t *testing.T) {
 	}
 }
 
-// TestExactShare: a resource of exactly half of an event is whole; one byte more costs an attribute.
+// TestExactShare: a resource of exactly half of an event is whole; of one more byte, a text is cut.
 func TestExactShare(t *testing.T) {
-	for more, dropped := range []uint32{0, 1} {
+	for more := range 2 {
 		r := newRig(t)
 		tr := r.attach(t)
 		rm := series(1)
@@ -157,8 +164,10 @@ func TestExactShare(t *testing.T) {
 		if more == 0 {
 			require.Equal(t, (4064-16)/2, proto.Size(got))
 		}
-		assert.Equal(t, dropped, got.GetResource().GetDroppedAttributesCount())
-		assert.Len(t, got.GetResource().GetAttributes(), 2-int(dropped))
+		assert.Zero(t, got.GetResource().GetDroppedAttributesCount())
+		kvs := got.GetResource().GetAttributes()
+		require.Len(t, kvs, 2)
+		assert.Equal(t, more > 0, strings.HasSuffix(kvs[1].GetValue().GetStringValue(), "..."))
 	}
 }
 
@@ -169,7 +178,7 @@ func TestShortAttributes(t *testing.T) {
 	counts, bounds := make([]uint64, 3000), make([]float64, 2999)
 	for name, c := range map[string]struct {
 		point   metricdata.HistogramDataPoint[int64]
-		dropped int64
+		cut     int64
 		buckets int
 	}{
 		"a large attribute":             {metricdata.HistogramDataPoint[int64]{Attributes: large, BucketCounts: counts[:15], Bounds: bounds[:14]}, 1, 15},
@@ -188,15 +197,16 @@ func TestShortAttributes(t *testing.T) {
 			assert.Equal(t, 42.0, p.GetSum())
 			assert.Len(t, p.GetBucketCounts(), c.buckets)
 			kvs := p.GetAttributes()
+			if c.cut > 0 {
+				require.Len(t, kvs, 4)
+				assert.Regexp(t, `^q{900,}\.\.\.$`, kvs[0].GetValue().GetStringValue())
+				assert.Equal(t, "user_events.truncated", kvs[3].GetKey())
+				assert.Equal(t, c.cut, kvs[3].GetValue().GetIntValue())
+				kvs = kvs[1:3]
+			}
+			require.Len(t, kvs, 2)
 			assert.Equal(t, "timeout", kvs[0].GetValue().GetStringValue())
 			assert.Equal(t, int64(500), kvs[1].GetValue().GetIntValue())
-			if c.dropped == 0 {
-				assert.Len(t, kvs, 2)
-				return
-			}
-			require.Len(t, kvs, 3)
-			assert.Equal(t, "otel.dropped_attributes_count", kvs[2].GetKey())
-			assert.Equal(t, c.dropped, kvs[2].GetValue().GetIntValue())
 		})
 	}
 }

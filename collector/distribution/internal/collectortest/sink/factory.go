@@ -1,7 +1,9 @@
+// Package sink is an exporter for tests of a whole Collector: it counts what arrives, discards it, and can stall.
 package sink
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -54,4 +56,26 @@ func (f *factory) traces(ctx context.Context, set exporter.Settings, config comp
 func (f *factory) metrics(ctx context.Context, set exporter.Settings, config component.Config) (exporter.Metrics, error) {
 	c := f.counter(config)
 	return exporterhelper.NewMetrics(ctx, set, config, c.consumeMetrics, c.options()...)
+}
+
+// Config is the configuration of the exporter.
+type Config struct {
+	// Report is the file that receives a Report as JSON, at most ten times a second and at the end.
+	Report string `mapstructure:"report"`
+	// Stall is the path of a file: while it exists, the exporter waits.
+	Stall string `mapstructure:"stall"`
+	// Detailed also counts log records and spans by tracepoint, container and program.
+	Detailed bool `mapstructure:"detailed"`
+	// Delays also counts log records by the time since their timestamp.
+	Delays bool `mapstructure:"delays"`
+	// Queue is the queue in front of the exporter; none if it is not set.
+	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
+}
+
+// Validate reports a configuration without a report.
+func (c *Config) Validate() error {
+	if c.Report == "" {
+		return errors.New("report: no file is named")
+	}
+	return nil
 }
