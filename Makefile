@@ -142,8 +142,8 @@ release: ## tests of the releases: the recorded API, licences, modules as users 
 	.ci/licences check
 
 .PHONY: versions
-versions: ## the modules that programs import with the lowest and the newest versions of Go and of what they require; the last release's with this library
-	$(say) 'lowest and newest requirements'
+versions: ## the modules that programs import with the lowest and newest requirements, and those of the last release with this library
+	$(say) 'requirements, lowest and newest'
 	@.ci/versions
 
 .PHONY: unit-race

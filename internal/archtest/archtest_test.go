@@ -113,7 +113,8 @@ func violations(f file, imported string) (list []string) {
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	own, isOwn := strings.CutPrefix(imported, module+"/")
-	forbid(!f.nested && isOwn && within(own, append(apart, "reader/otlp")...), "the library's module requires no other one: tests with several are in exporter/internal/conformance")
+	forbid(!f.nested && isOwn && within(own, append(apart, "reader/otlp")...),
+		"the library's module requires no other one: tests with several are in exporter/internal/conformance")
 	forbid(!f.nested && !isOwn && !standard(imported) && !within(imported, "golang.org/x/sys", "github.com/stretchr/testify"),
 		"the library's module requires x/sys and testify, which cost programs a line or two of go.mod")
 	if f.isTest() || f.nested && !f.in(apart...) || f.in("exporter/autoexport") {
@@ -130,7 +131,8 @@ func violations(f file, imported string) (list []string) {
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
-	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/recordtest", "internal/testscale"), "programs do not link package testing, the simulated kernel included")
+	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/recordtest", "internal/testscale"),
+		"programs do not link package testing, the simulated kernel included")
 	forbid(isOwn && within(own, testHelpers...) && !f.in(testHelpers...), "test helpers stay in tests")
 	forbid(!isOwn && !standard(imported) && !within(imported, "golang.org/x/sys") && !f.in("internal/kerneltest", "internal/recordtest") &&
 		(!within(imported, "go.opentelemetry.io") || !f.in(apart...)), "packages depend on x/sys, and in modules of their own on OpenTelemetry")

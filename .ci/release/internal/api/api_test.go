@@ -91,7 +91,9 @@ func workspace(t *testing.T) string {
 	write(t, root, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.26.0\n", "go.work": "go 1.26.0\n\nuse (\n\t.\n\t./nested\n)\n\nreplace example.com/m v0.1.0 => .\n",
 		"nested/go.mod": "module example.com/m/nested\n\ngo 1.26.0\n\nrequire example.com/m v0.1.0\n", "nested/deep/n.go": "package deep\n\nimport \"example.com/m/a\"\n\nfunc N(a.T) {}\n",
-		"a/a.go": everything, "a/a_test.go": "package a\n\nconst Test = 1\n", "internal/x/x.go": "package x\n\nconst X = 1\n", "internal/y/y.go": "package y\n\nconst Y = 1\n", "nested/shared.go": "package nested\n\nimport _ \"example.com/m/internal/y\"\n", "main.go": "package main\n\nfunc main() {}\n",
+		"a/a.go": everything, "a/a_test.go": "package a\n\nconst Test = 1\n", "internal/x/x.go": "package x\n\nconst X = 1\n",
+		"internal/y/y.go": "package y\n\nconst Y = 1\n", "nested/shared.go": "package nested\n\nimport _ \"example.com/m/internal/y\"\n",
+		"main.go":        "package main\n\nfunc main() {}\n",
 		"os/os_linux.go": "package os\n\nconst Here = \"linux\"\n", "os/os_other.go": "//go:build !linux\n\npackage os\n\nconst Here = \"other\"\n",
 	})
 	t.Setenv("GOWORK", filepath.Join(root, "go.work"))
