@@ -89,12 +89,12 @@ tidy: ## go mod tidy in all modules, whose requirements of each other no proxy h
 	go run ./.ci/release tidy
 
 .PHONY: api
-api: ## record the public API in api/, if CHANGELOG.md names what changed
+api: ## record the public API in api/
 	go run ./.ci/release api
 
 .PHONY: licences
 licences: ## write the licences of dependencies into THIRD_PARTY.md
-	go run ./.ci/release licences
+	@.ci/licences
 
 .PHONY: release-prepare
 release-prepare: ## make the unreleased changes those of a release: VERSION=v0.1.0
@@ -103,6 +103,7 @@ release-prepare: ## make the unreleased changes those of a release: VERSION=v0.1
 .PHONY: release-check
 release-check: ## check the commit as a release, and write its binaries: VERSION=v0.1.0 OUT=DIR
 	go run ./.ci/release check '$(VERSION)' '$(OUT)'
+	$(if $(OUT),.ci/licences save '$(OUT)/licences')
 
 .PHONY: release-tag
 release-tag: ## the same, and tag all modules, here only
@@ -138,6 +139,7 @@ release: ## tests of the releases: the recorded API, licences, modules as users 
 	$(say) 'releases'
 	go test ./.ci/release/internal/...
 	go test -count=1 -timeout 60m ./.ci/release # go test does not know that it reads the other modules
+	.ci/licences check
 
 .PHONY: versions
 versions: ## the modules that programs import with the lowest and newest requirements, and those of the last release with this library

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // cpuTime returns the processor time that a process has taken, the kernel's work for it included. 0 is this process.
-func cpuTime(pid int) (time.Duration, error) { return sys.ProcessTime(pid) }
+func cpuTime(pid int) (time.Duration, error) { return systest.ProcessTime(pid) }
 
 // TestCPUTime: the processor time of this process and of another one grows with their work and not with their waiting.
 func TestCPUTime(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -146,43 +145,14 @@ func TestInstall(t *testing.T) {
 	require.NoError(t, e.install(t.TempDir()))
 }
 
-// TestReproducible: two builds of the command have the same bytes, wherever the sources are. (Here both may take compiled packages from the build cache; make
-// release-check builds from nothing.)
-func TestReproducible(t *testing.T) {
-	e, err := open()
-	require.NoError(t, err)
-	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")}
-	first, err := e.binaries(dirs[0], false)
-	require.NoError(t, err)
-	assert.Len(t, first, len(architectures))
-	second, err := e.binaries(dirs[1], false)
-	require.NoError(t, err)
-	assert.NoError(t, sameBinaries(first, second))
-	for name, binary := range first {
-		// No assert.Contains, which would print the binary.
-		assert.True(t, bytes.Contains(binary, []byte(e.command())), name)
-		assert.False(t, bytes.Contains(binary, []byte(dirs[0])), name)
-		assert.ErrorContains(t, sameBinaries(first, map[string][]byte{name: append(binary, 0)}), "is not reproducible")
-	}
-}
-
-// TestThirdParty: the table of licences is current.
-func TestThirdParty(t *testing.T) {
-	e, err := open()
-	require.NoError(t, err)
-	assert.NoError(t, e.checkThirdParty())
-}
-
-// TestAPI: the public API is as recorded, on other systems too, and CHANGELOG.md names what changed since the last release.
+// TestAPI: the public API is as recorded, on other systems too.
 func TestAPI(t *testing.T) {
 	e, err := open()
-	require.NoError(t, err)
-	log, err := e.c.changelog()
 	require.NoError(t, err)
 	linux, err := e.c.api("linux")
 	require.NoError(t, err)
 	assert.Greater(t, len(linux), 10)
-	assert.NoError(t, e.c.apiDir().Check(linux, log))
+	assert.NoError(t, e.c.apiDir().Check(linux))
 
 	// Internal packages may have another API there.
 	darwin, err := e.c.api("darwin")
@@ -193,5 +163,5 @@ func TestAPI(t *testing.T) {
 			darwin = append(darwin, p)
 		}
 	}
-	assert.NoError(t, e.c.apiDir().Check(darwin, log), "darwin")
+	assert.NoError(t, e.c.apiDir().Check(darwin), "darwin")
 }

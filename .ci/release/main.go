@@ -2,10 +2,9 @@
 // go command gets the modules of this repository as users get those of a release: each at its version, without go.work.
 //
 //	go run ./.ci/release tidy               go mod tidy in all modules, which the go command does without go.work
-//	go run ./.ci/release api                record the public API, if CHANGELOG.md names all changes since the last release
-//	go run ./.ci/release licences           write the table of licences
+//	go run ./.ci/release api                record the public API
 //	go run ./.ci/release prepare v0.1.0     make the unreleased changes those of a version, which modules require of each other
-//	go run ./.ci/release check v0.1.0 DIR   check the commit, and write the files of the release into a directory ("": none)
+//	go run ./.ci/release check v0.1.0 DIR   check the commit, and write the binaries of the release into a directory ("": none)
 //	go run ./.ci/release tag v0.1.0 DIR     the same, and tag all modules, here only
 //
 // Its tests install the command and build a program with all public modules from the proxy.
@@ -63,22 +62,19 @@ func run(args []string) error {
 	}
 	switch {
 	case command == "api" && len(args) == 1:
-		return c.updateAPI()
+		packages, err := c.api("linux")
+		if err != nil {
+			return err
+		}
+		return c.apiDir().Write(packages)
 	case command == "prepare" && len(args) == 2:
 		return c.prepare(args[1], time.Now().UTC())
-	case command == "tidy" && len(args) == 1, command == "licences" && len(args) == 1:
+	case command == "tidy" && len(args) == 1:
 		e, err := newEnvironment(c, dir)
 		if err != nil {
 			return err
 		}
-		if command == "tidy" {
-			return e.tidyAll()
-		}
-		text, err := e.thirdPartyText()
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(root, thirdPartyFile), []byte(text), 0o666)
+		return e.tidyAll()
 	}
 	return errUsage
 }
@@ -98,28 +94,6 @@ func (e *environment) tidyAll() error {
 		}
 	}
 	return nil
-}
-
-// updateAPI records the public API.
-func (c *checkout) updateAPI() error {
-	log, err := c.changelog()
-	if err != nil {
-		return err
-	}
-	packages, err := c.api("linux")
-	if err != nil {
-		return err
-	}
-	return c.apiDir().Update(packages, log)
-}
-
-// goEnv returns a variable of the go command.
-func goEnv(name string) (string, error) {
-	out, err := exec.Command("go", "env", name).Output()
-	if err != nil {
-		return "", fmt.Errorf("go env: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // withStderr adds to the error of a program what it said.

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/userevents/userevents-go/.ci/release/internal/api"
-	"github.com/userevents/userevents-go/.ci/release/internal/changelog"
 )
 
 // apiDir returns the directory of the recorded listings.
@@ -27,8 +26,14 @@ func (c *checkout) api(goos string) ([]api.Package, error) {
 	return api.Load(c.root, c.modules[0].Module.Mod.Path, dirs, goos)
 }
 
-func (c *checkout) changelog() (*changelog.File, error) {
-	return changelog.Read(filepath.Join(c.root, "CHANGELOG.md"))
+// unreleased is the heading of the changelog's section that collects changes until the next release.
+const unreleased = "## Unreleased\n"
+
+// changelog returns the path and the text of the changelog.
+func (c *checkout) changelog() (name, text string, err error) {
+	name = filepath.Join(c.root, "CHANGELOG.md")
+	b, err := os.ReadFile(name)
+	return name, string(b), err
 }
 
 // checkVersion returns the problem of a version that the modules of this repository cannot have.
@@ -42,27 +47,23 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// prepare changes the files that name a release: the changelog, the recorded listings, and the version at which modules require each
-// other.
+// prepare changes the files that name a release: the changelog, and the version at which modules require each other.
 func (c *checkout) prepare(version string, day time.Time) error {
 	if err := checkVersion(version); err != nil {
 		return err
 	}
-	log, err := c.changelog()
+	name, text, err := c.changelog()
 	if err != nil {
 		return err
 	}
-	packages, err := c.api("linux")
-	if err != nil {
-		return err
-	}
-	if err := c.apiDir().Check(packages, log); err != nil {
-		return err
+	if !strings.Contains(text, unreleased) {
+		return fmt.Errorf("%s has no unreleased changes", name)
 	}
 	if err := c.require(version); err != nil {
 		return err
 	}
-	return errors.Join(log.Cut(strings.TrimPrefix(version, "v"), day), c.apiDir().Release(packages))
+	heading := "## " + strings.TrimPrefix(version, "v") + " - " + day.Format(time.DateOnly) + "\n"
+	return os.WriteFile(name, []byte(strings.Replace(text, unreleased, heading, 1)), 0o644)
 }
 
 // require makes all modules require each other at a version.

@@ -76,3 +76,15 @@ func TestFollowAnswer(t *testing.T) {
 		assert.Equal(t, "the test hung: it printed nothing for 1m0s (exit status 2)", end.failure)
 	})
 }
+
+// A machine that does not start is a problem of every test binary.
+func TestNoMachine(t *testing.T) {
+	r := newReport(io.Discard, &suite{machine: machine{kernel: "6.12-uml"}})
+	w := worker{suite: &suite{machine: machine{kernel: "6.12-uml", image: "/nonexistent", init: "/x", dir: t.TempDir()}}, report: r}
+	w.run(program{pkg: "p"})
+	w.run(program{pkg: "q"})
+	w.drop()
+	for i, pkg := range []string{"p", "q"} {
+		assert.Contains(t, r.problems[i], pkg+": start nonexistent: fork/exec /nonexistent: no such file or directory")
+	}
+}

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/binary"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,4 +112,45 @@ func TestMachinePaths(t *testing.T) {
 			assert.ErrorContains(t, err, "TMPDIR")
 		}
 	}
+}
+
+// Guests that count show that an archive can be used.
+func TestInitrd(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program")
+	require.NoError(t, os.WriteFile(program, []byte("the program"), 0o600))
+	m := machine{init: program, dir: dir}
+	s := settings{Counting: true, Job: job{Args: []string{program, "-v"}, Dir: filepath.Join(dir, "p")}}
+	archive := func() string {
+		require.NoError(t, writeInitrd(m, s))
+		data, err := os.ReadFile(m.initrd())
+		require.NoError(t, err)
+		return string(data)
+	}
+	first := archive()
+	assert.Equal(t, first, archive(), "the same each time")
+	assert.Equal(t, program, s.Job.Args[0], "the caller's job stays as it was")
+	assert.Contains(t, first, `"/tests/000","-v"`)
+
+	m.files = []string{"/proc/self/comm"}
+	assert.Contains(t, archive(), "proc/self/comm\x00")
+
+	s.Job.Args = []string{filepath.Join(dir, "missing")}
+	assert.ErrorIs(t, writeInitrd(m, s), fs.ErrNotExist)
+}
+
+func TestAuxValue(t *testing.T) {
+	var auxv []byte
+	for _, word := range []uint64{3, 30, atRandom, 0x7ffe_0000_1234, 0, 0} {
+		auxv = binary.NativeEndian.AppendUint64(auxv, word)
+	}
+	v, err := auxValue(auxv, atRandom)
+	require.NoError(t, err)
+	assert.EqualValues(t, 0x7ffe_0000_1234, v)
+	_, err = auxValue(auxv, 26)
+	assert.ErrorContains(t, err, "no entry 26")
+	_, err = auxValue(auxv[:31], atRandom)
+	assert.Error(t, err, "cut")
+	_, err = auxValue(nil, atRandom)
+	assert.Error(t, err)
 }

@@ -1,17 +1,22 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // program is a test binary for guests.
@@ -168,4 +173,140 @@ func testFlags(args []string) (flags []string) {
 		flags = append(flags, arg)
 	}
 	return flags
+}
+
+// The go command takes the result of a test from its cache unless a file that the test read in its own module, or a variable of the
+// environment, has changed. It does not see files of other modules, the sources of programs that the test builds, nor which programs
+// and rights the machine has: tests that depend on these read a variable that has the state of them. See package testscale.
+
+// checkoutState identifies the files of the checkout, by name, size and time.
+func checkoutState(root string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			switch d.Name() {
+			case ".git", ".build", "node_modules":
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+		return nil
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}
+
+// machineState identifies the user, the network namespace, which may have no loopback interface, and the programs that the user can run.
+func machineState() string {
+	h := sha256.New()
+	network, _ := os.Readlink("/proc/self/ns/net") // no namespaces, no other network
+	fmt.Fprintln(h, os.Geteuid(), network)
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		names, _ := os.ReadDir(dir) // a directory that cannot be read has no programs
+		for _, e := range names {
+			fmt.Fprintln(h, e.Name())
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// built reports whether the kernel's image is there.
+func (m *machine) built() bool {
+	return exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() == nil
+}
+
+// prepare makes the kernel's image and this program for the guest. It chooses an accelerator if none is.
+func (m *machine) prepare() error {
+	if _, err := m.command(); (m.accel != "" || isUML(m.kernel)) && err != nil {
+		return err
+	}
+	m.patience = 10 * time.Minute // a guest is up in seconds, but a busy host may run many
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	cache = filepath.Join(cache, "userevents-go")
+	build := exec.Command(".ci/kernel/build.sh", m.kernel)
+	build.Stderr = os.Stderr
+	image, err := build.Output()
+	if err != nil {
+		return fmt.Errorf("build kernel %s: %w", m.kernel, err)
+	}
+	m.image = strings.TrimSpace(string(image))
+	if m.init, err = buildInit(cache, m.goArch()); err != nil {
+		return err
+	}
+	switch {
+	case isUML(m.kernel) && m.accel != "":
+		return fmt.Errorf("kernel %s is a program of the host: no accelerator runs it", m.kernel)
+	case isUML(m.kernel), m.accel != "":
+	case m.goArch() != runtime.GOARCH:
+		m.accel = accelTCG
+	default:
+		if m.accel, err = chooseAccel("/dev/kvm", cache, func() (string, error) { return tryKVM(*m) }); err != nil {
+			return fmt.Errorf("try KVM: %w", err)
+		}
+	}
+	return nil
+}
+
+// buildInit returns this program for a processor. It is kept where it is built, so that go build has nothing to do the next
+// time.
+func buildInit(cache, arch string) (string, error) {
+	if arch == runtime.GOARCH {
+		return os.Executable()
+	}
+	file := filepath.Join(cache, "vm-"+arch)
+	build := exec.Command("go", "build", "-o", file, "./.ci/vm")
+	build.Env, build.Stderr = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0", "GOARCH="+arch), os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build process 1 of the guest: %w", err)
+	}
+	return file, nil
+}
+
+// kvmTrial is how long a guest without work may be silent for KVM to be trusted. With a KVM that works it takes a second.
+const kvmTrial = 10 * time.Second
+
+// chooseAccel returns KVM where a trial has shown that it works and the translator elsewhere. There are hosts whose /dev/kvm
+// makes a machine that then hangs before its first line. The answer is kept in cache until the host boots again.
+func chooseAccel(device, cache string, trial func() (string, error)) (string, error) {
+	file, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		return accelTCG, nil // absent or not ours: nothing to remember
+	}
+	if err := file.Close(); err != nil {
+		return "", err
+	}
+	bootID, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	known := filepath.Join(cache, "accel-"+strings.TrimSpace(string(bootID)))
+	if answer, err := os.ReadFile(known); err == nil && (string(answer) == accelKVM || string(answer) == accelTCG) {
+		return string(answer), nil
+	}
+	answer, err := trial()
+	if err != nil {
+		return "", err
+	}
+	return answer, errors.Join(os.MkdirAll(cache, 0o755), os.WriteFile(known, []byte(answer), 0o644))
+}
+
+// tryKVM boots m, without work, under KVM.
+func tryKVM(m machine) (string, error) {
+	m.accel, m.patience = accelKVM, kvmTrial
+	end, err := runOnce(m, job{Args: []string{"/bin/true"}, Dir: "/"}, kvmTrial, os.Stdout)
+	if err != nil || end.failure == "" {
+		return accelKVM, err
+	}
+	fmt.Fprintf(os.Stderr, "# KVM does not work here: %s. Guests run under QEMU's translator.\n", end.failure)
+	return accelTCG, nil
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,4 +54,82 @@ func TestPrograms(t *testing.T) {
 
 	_, err = (&suite{list: filepath.Join(dir, "none")}).programs()
 	assert.ErrorContains(t, err, "make unit writes it")
+}
+
+// TestBuilt: a kernel counts as built if it has the configuration of the checkout. Nothing is fetched to know it.
+func TestBuilt(t *testing.T) {
+	built := func(env ...string) string {
+		cmd := exec.CommandContext(t.Context(), "../kernel/build.sh", "-built", programs)
+		cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+filepath.Join(t.TempDir(), "a home"))
+		out, err := cmd.CombinedOutput()
+		assert.Equal(t, err == nil, !strings.HasPrefix(string(out), "build.sh: "), "%s", out)
+		return string(out)
+	}
+	cache := "XDG_CACHE_HOME=" + filepath.Join(t.TempDir(), "a cache")
+	missing := regexp.MustCompile("^build.sh: kernel 6.12-uml of this checkout is not built, (.*-[0-9a-f]{16}.linux) is missing: make kernels\n$").FindStringSubmatch(built(cache))
+	require.Len(t, missing, 2)
+	require.NoError(t, os.MkdirAll(filepath.Dir(missing[1]), 0o755))
+	require.NoError(t, os.WriteFile(missing[1], nil, 0o755))
+	assert.Contains(t, built(cache), "is not built", "a build that was cut off")
+	require.NoError(t, os.WriteFile(missing[1], []byte("an image"), 0o755))
+	assert.Equal(t, missing[1]+"\n", built(cache))
+	assert.Contains(t, built(cache, "LINUX_SOURCE_6_12=programs_test.go"), "is not built")
+	assert.Equal(t, missing[1]+"\n", built(cache, "LINUX_SOURCE_6_1=programs_test.go"), "of another kernel")
+}
+
+func TestChooseAccel(t *testing.T) {
+	device := filepath.Join(t.TempDir(), "kvm")
+	require.NoError(t, os.WriteFile(device, nil, 0o600))
+	trials := 0
+	answering := func(a string, err error) func() (string, error) {
+		return func() (string, error) {
+			trials++
+			return a, err
+		}
+	}
+
+	t.Run("no device, no trial", func(t *testing.T) {
+		trials = 0
+		a, err := chooseAccel(filepath.Join(t.TempDir(), "absent"), t.TempDir(), answering(accelKVM, nil))
+		require.NoError(t, err)
+		assert.Equal(t, accelTCG, a)
+		assert.Zero(t, trials)
+	})
+	for _, answer := range []string{accelKVM, accelTCG} {
+		t.Run("one trial says "+answer, func(t *testing.T) {
+			trials = 0
+			cache := filepath.Join(t.TempDir(), "not", "there", "yet")
+			for range 3 {
+				a, err := chooseAccel(device, cache, answering(answer, nil))
+				require.NoError(t, err)
+				assert.Equal(t, answer, a)
+			}
+			assert.Equal(t, 1, trials)
+		})
+	}
+	t.Run("a trial that could not be made is not an answer", func(t *testing.T) {
+		trials = 0
+		cache := t.TempDir()
+		broken := errors.New("no QEMU")
+		_, err := chooseAccel(device, cache, answering("", broken))
+		require.ErrorIs(t, err, broken)
+		a, err := chooseAccel(device, cache, answering(accelKVM, nil))
+		require.NoError(t, err)
+		assert.Equal(t, accelKVM, a)
+		assert.Equal(t, 2, trials)
+	})
+	t.Run("a spoilt answer is no answer", func(t *testing.T) {
+		trials = 0
+		cache := t.TempDir()
+		_, err := chooseAccel(device, cache, answering(accelKVM, nil))
+		require.NoError(t, err)
+		files, err := filepath.Glob(filepath.Join(cache, "*"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		require.NoError(t, os.WriteFile(files[0], nil, 0o600))
+		a, err := chooseAccel(device, cache, answering(accelTCG, nil))
+		require.NoError(t, err)
+		assert.Equal(t, accelTCG, a)
+		assert.Equal(t, 2, trials)
+	})
 }

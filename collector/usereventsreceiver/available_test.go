@@ -49,16 +49,16 @@ func TestAvailable(t *testing.T) {
 		status    componentstatus.Status
 		want      map[string]int64
 	}{
-		{TransportAny, nil, nil, componentstatus.StatusOK, map[string]int64{"kernel ": 1, "memory ": 1}},
-		{TransportKernel, nil, nil, componentstatus.StatusOK, map[string]int64{"kernel ": 1}},
-		{TransportMemory, nil, unsupported, componentstatus.StatusOK, map[string]int64{"memory ": 1}},
-		{TransportAny, nil, denied, componentstatus.StatusRecoverableError, map[string]int64{"kernel permission": 0, "memory ": 1}},
-		{TransportAny, nil, unmounted, componentstatus.StatusRecoverableError, map[string]int64{"kernel not_found": 0, "memory ": 1}},
-		{TransportAny, nil, unsupported, componentstatus.StatusOK, map[string]int64{"kernel not_supported": 0, "memory ": 1}},
-		{TransportKernel, denied, nil, componentstatus.StatusRecoverableError, map[string]int64{"kernel permission": 0}},
-		{TransportKernel, unmounted, nil, componentstatus.StatusRecoverableError, map[string]int64{"kernel not_found": 0}},
-		{TransportKernel, unsupported, nil, componentstatus.StatusPermanentError, map[string]int64{"kernel not_supported": 0}},
-		{TransportAny, errors.New("busy"), nil, componentstatus.StatusRecoverableError, map[string]int64{"kernel error": 0, "memory error": 0}},
+		{transportAny, nil, nil, componentstatus.StatusOK, map[string]int64{"kernel ": 1, "memory ": 1}},
+		{transportKernel, nil, nil, componentstatus.StatusOK, map[string]int64{"kernel ": 1}},
+		{transportMemory, nil, unsupported, componentstatus.StatusOK, map[string]int64{"memory ": 1}},
+		{transportAny, nil, denied, componentstatus.StatusRecoverableError, map[string]int64{"kernel permission": 0, "memory ": 1}},
+		{transportAny, nil, unmounted, componentstatus.StatusRecoverableError, map[string]int64{"kernel not_found": 0, "memory ": 1}},
+		{transportAny, nil, unsupported, componentstatus.StatusOK, map[string]int64{"kernel not_supported": 0, "memory ": 1}},
+		{transportKernel, denied, nil, componentstatus.StatusRecoverableError, map[string]int64{"kernel permission": 0}},
+		{transportKernel, unmounted, nil, componentstatus.StatusRecoverableError, map[string]int64{"kernel not_found": 0}},
+		{transportKernel, unsupported, nil, componentstatus.StatusPermanentError, map[string]int64{"kernel not_supported": 0}},
+		{transportAny, errors.New("busy"), nil, componentstatus.StatusRecoverableError, map[string]int64{"kernel error": 0, "memory error": 0}},
 	} {
 		t.Run(fmt.Sprint(c.transport, c.open, c.kernel), func(t *testing.T) {
 			m := newMachine(t, nil)

@@ -76,7 +76,7 @@ func BenchmarkReceiver(b *testing.B) {
 	d, err := reader.NewDecoder(tracepoint.System, f)
 	require.NoError(b, err)
 
-	for _, mapping := range []Mapping{MappingAuto, MappingRaw} {
+	for _, mapping := range []Mapping{mappingAuto, mappingRaw} {
 		b.Run(string(mapping), func(b *testing.B) {
 			src := &repeated{left: b.N, done: make(chan struct{}), ev: reader.Event{
 				Time: rec.Time, Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,

@@ -81,10 +81,10 @@ func TestKernelUnsupported(t *testing.T) {
 // TestTransportChosen: one that the configuration names is the only one, and no other is missing.
 func TestTransportChosen(t *testing.T) {
 	refused := errors.New("refused")
-	for _, transport := range []Transport{TransportMemory, TransportKernel} {
+	for _, transport := range []Transport{transportMemory, transportKernel} {
 		m := newMachine(t, nil)
 		m.logger("myapp")
-		if transport == TransportMemory {
+		if transport == transportMemory {
 			m.kernel = refused
 		}
 		cfg := fast()
@@ -92,7 +92,7 @@ func TestTransportChosen(t *testing.T) {
 		shutdown, h, logs := m.startLogged(cfg, new(sink))
 		h.awaitOK(t)
 		shutdown()
-		assert.Equal(t, transport == TransportKernel, m.tried == 1)
+		assert.Equal(t, transport == transportKernel, m.tried == 1)
 		assert.Empty(t, logs.FilterMessageSnippet("only events").All())
 	}
 }

@@ -25,27 +25,27 @@ import (
 type Mapping string
 
 const (
-	// MappingAuto recognises log records, spans and metrics by their fields.
-	MappingAuto Mapping = "auto"
-	// MappingRaw makes each record a log record whose attributes are its fields.
-	MappingRaw Mapping = "raw"
+	// mappingAuto recognises log records, spans and metrics by their fields.
+	mappingAuto Mapping = "auto"
+	// mappingRaw makes each record a log record whose attributes are its fields.
+	mappingRaw Mapping = "raw"
 )
 
 // Transport is the way of events from programs to the receiver.
 type Transport string
 
 const (
-	// TransportAny is both of the others, or the one that is possible.
-	TransportAny Transport = "any"
-	// TransportKernel is the kernel's tracepoints.
-	TransportKernel Transport = "kernel"
-	// TransportMemory is shared memory of programs that may not register events with the kernel.
-	TransportMemory Transport = "memory"
+	// transportAny is both of the others, or the one that is possible.
+	transportAny Transport = "any"
+	// transportKernel is the kernel's tracepoints.
+	transportKernel Transport = "kernel"
+	// transportMemory is shared memory of programs that may not register events with the kernel.
+	transportMemory Transport = "memory"
 )
 
 // transports are the same for a reader.
 var transports = map[Transport]reader.Transport{
-	TransportAny: reader.TransportAny, TransportKernel: reader.TransportKernel, TransportMemory: reader.TransportMemory,
+	transportAny: reader.TransportAny, transportKernel: reader.TransportKernel, transportMemory: reader.TransportMemory,
 }
 
 // maxRetry limits retry_on_failure.max_elapsed_time: the rings lose records meanwhile.
@@ -84,8 +84,8 @@ func (c *Config) where() (*reader.Condition, error) {
 // validateConfig reports all errors of the configuration that the parts do not report themselves.
 func validateConfig(c *Config) error {
 	errs := checkPatterns("events", c.Events, func(p string) error {
-		if c.Transport == TransportMemory && !ofUserEvents(p) {
-			return fmt.Errorf("%q is an event of the kernel, which transport: %s does not read", p, TransportMemory)
+		if c.Transport == transportMemory && !ofUserEvents(p) {
+			return fmt.Errorf("%q is an event of the kernel, which transport: %s does not read", p, transportMemory)
 		}
 		return nil
 	})
@@ -100,13 +100,13 @@ func validateConfig(c *Config) error {
 		errs = append(errs, fmt.Errorf("cgroup: %q is not the path of a directory, such as /sys/fs/cgroup/system.slice", c.Cgroup))
 	}
 	if _, ok := transports[c.Transport]; !ok {
-		errs = append(errs, fmt.Errorf("transport: %q is none of %s, %s and %s", c.Transport, TransportAny, TransportKernel, TransportMemory))
+		errs = append(errs, fmt.Errorf("transport: %q is none of %s, %s and %s", c.Transport, transportAny, transportKernel, transportMemory))
 	}
-	if c.Mapping != MappingAuto && c.Mapping != MappingRaw {
-		errs = append(errs, fmt.Errorf("mapping: %q is neither %s nor %s", c.Mapping, MappingAuto, MappingRaw))
+	if c.Mapping != mappingAuto && c.Mapping != mappingRaw {
+		errs = append(errs, fmt.Errorf("mapping: %q is neither %s nor %s", c.Mapping, mappingAuto, mappingRaw))
 	}
-	if c.Tail.When != "" && c.Mapping == MappingRaw {
-		errs = append(errs, fmt.Errorf("tail: it needs mapping: %s, which decodes what conditions name", MappingAuto))
+	if c.Tail.When != "" && c.Mapping == mappingRaw {
+		errs = append(errs, fmt.Errorf("tail: it needs mapping: %s, which decodes what conditions name", mappingAuto))
 	}
 	return errors.Join(errs...)
 }
@@ -240,7 +240,7 @@ func processors() int {
 func (c *Config) converterOptions() *otlp.Options {
 	a := &c.Attributes
 	o := &otlp.Options{
-		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == MappingRaw,
+		DropSpanStarts: !c.Spans.Starts, Raw: c.Mapping == mappingRaw,
 		OmitPID: !a.ProcessPid.Enabled, OmitExecutableName: !a.ProcessExecutableName.Enabled, OmitCgroup: !a.ProcessLinuxCgroup.Enabled,
 		OmitContainerID: !a.ContainerID.Enabled, OmitPodUID: !a.K8sPodUID.Enabled,
 		RootCgroup: sys.InitialNamespace("cgroup"),

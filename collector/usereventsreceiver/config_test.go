@@ -52,7 +52,7 @@ func TestKinds(t *testing.T) {
 	out = allSignals()
 	out.logs.consume = nil
 	assert.Equal(t, []reader.Kind{reader.KindSpan, reader.KindSpanEvent, reader.KindSpanLink, reader.KindMetric}, cfg.kinds(out))
-	cfg.Mapping = MappingRaw
+	cfg.Mapping = mappingRaw
 	assert.Nil(t, cfg.kinds(out))
 }
 
@@ -80,7 +80,7 @@ func TestConfigAll(t *testing.T) {
 	cfg.Attributes = metadata.ResourceAttributesConfig{} // without what notes that they were set
 	assert.Equal(t, &Config{
 		Events: []string{"checkout", "billing_*"}, Exclude: []string{"*_span_start"}, Level: "warn2",
-		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: TransportMemory, NodeName: "node1",
+		Cgroup: "/sys/fs/cgroup/kubepods.slice", Where: "status >= 500", Transport: transportMemory, NodeName: "node1",
 		Discovery:        DiscoveryConfig{PollInterval: time.Second, RetryInterval: 30 * time.Second, MaxEvents: 500, RulesFile: "/etc/rules.yaml"},
 		BudgetMiB:        128,
 		ProgramLimit:     ProgramLimitConfig{RecordsPerSecond: 1000, KiBPerSecond: 512},
@@ -89,7 +89,7 @@ func TestConfigAll(t *testing.T) {
 		Batch:            BatchConfig{MaxRecords: 1000, MaxSizeKiB: 1024, Timeout: time.Second},
 		Spans:            SpansConfig{MaxPending: 1000, MaxSizeMiB: 4, MaxWait: 5 * time.Second, Starts: true},
 		Tail:             TailConfig{By: "request_id", Window: 5 * time.Second, SizeMiB: 8},
-		Mapping:          MappingRaw,
+		Mapping:          mappingRaw,
 		RetryOnFailure: configretry.BackOffConfig{
 			InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: 30 * time.Second, Multiplier: 2, RandomizationFactor: 0.1,
 		},
@@ -128,7 +128,7 @@ func TestConfigInvalid(t *testing.T) {
 	slices.Sort(lines)
 	assert.Equal(t, slices.Compact(slices.Clone(lines)), lines, "an error is there twice")
 	cfg := defaultConfig()
-	cfg.Events, cfg.Exclude, cfg.Transport = []string{"user_events:a", "sched:b"}, []string{"sched:c"}, TransportMemory
+	cfg.Events, cfg.Exclude, cfg.Transport = []string{"user_events:a", "sched:b"}, []string{"sched:c"}, transportMemory
 	assert.EqualError(t, confmap.Validate(cfg), `events: "sched:b" is an event of the kernel, which transport: memory does not read`)
 }
 

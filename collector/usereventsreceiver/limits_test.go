@@ -19,7 +19,7 @@ func TestLimits(t *testing.T) {
 	src := &machineSource{m: newMachine(t, nil)}
 	synctest.Test(t, func(t *testing.T) {
 		s, telemetry, logged := observed(t)
-		s.cfg.Transport = TransportMemory
+		s.cfg.Transport = transportMemory
 		check := func() {
 			_, err := s.check(src)
 			require.NoError(t, err)

@@ -23,13 +23,13 @@ import (
 // TestMemoryPrograms: two programs offer events of one name with different fields in shared memory at the same time.
 func TestMemoryPrograms(t *testing.T) {
 	testscale.HostOnly(t)
-	testPrograms(t, TransportMemory, TransportMemory, 1)
+	testPrograms(t, transportMemory, transportMemory, 1)
 }
 
 // TestKernelAndMemory: one of them has the kernel's events.
 func TestKernelAndMemory(t *testing.T) {
 	kerneltest.Require(t)
-	testPrograms(t, TransportKernel, TransportAny, 2)
+	testPrograms(t, transportKernel, transportAny, 2)
 }
 
 // testPrograms runs two programs that end as soon as they have written, the second one with events in shared memory. All records arrive, with
@@ -57,7 +57,7 @@ func testPrograms(t *testing.T, first, read Transport, notices int) {
 		record    map[string]any
 	}{
 		{"version 1", first, map[string]any{"status": int64(0)}},
-		{"version 2", TransportMemory, map[string]any{"status": int64(0), "route": "/0"}},
+		{"version 2", transportMemory, map[string]any{"status": int64(0), "route": "/0"}},
 	} {
 		cmd := childCommand(t, p.role)
 		cmd.Env = append(cmd.Env, envChildTransport+"="+string(p.transport))
@@ -84,7 +84,7 @@ func testPrograms(t *testing.T, first, read Transport, notices int) {
 			resource := rl.Resource().Attributes().AsRaw()
 			pid := int(resource["process.pid"].(int64))
 			name := "usereventsreceiver.test"
-			if first == TransportKernel && pid == programs[0].Process.Pid {
+			if first == transportKernel && pid == programs[0].Process.Pid {
 				name = name[:15] // it has ended before its first record was read
 			}
 			assert.Contains(t, resource["process.executable.name"], name)
@@ -105,5 +105,5 @@ func testPrograms(t *testing.T, first, read Transport, notices int) {
 // are limited, which the metrics say.
 func TestNeighbour(t *testing.T) {
 	testscale.HostOnly(t)
-	testNeighbour(t, TransportMemory)
+	testNeighbour(t, transportMemory)
 }

@@ -68,7 +68,7 @@ func define(t *testing.T, event string) (*structevent.Event[version2], <-chan st
 // TestKernelNeighbour is TestNeighbour for the kernel's events, once the floods were limited for the first time.
 func TestKernelNeighbour(t *testing.T) {
 	kerneltest.Require(t)
-	testNeighbour(t, TransportKernel)
+	testNeighbour(t, transportKernel)
 }
 
 func testNeighbour(t *testing.T, transport Transport) {

@@ -120,7 +120,7 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			"raw",
-			func(c *Config) { c.Mapping, c.Attributes = MappingRaw, metadata.ResourceAttributesConfig{} },
+			func(c *Config) { c.Mapping, c.Attributes = mappingRaw, metadata.ResourceAttributesConfig{} },
 			map[string]any{},
 			[]string{"", "", ""},
 		},

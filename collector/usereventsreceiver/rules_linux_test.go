@@ -26,13 +26,13 @@ import (
 // TestMemoryRules: a file switches the debug records of a program on and off, while the receiver collects its warnings.
 func TestMemoryRules(t *testing.T) {
 	testscale.HostOnly(t)
-	testRules(t, TransportMemory, uevents.TransportMemory)
+	testRules(t, transportMemory, uevents.TransportMemory)
 }
 
 // TestKernelRules: the same for the kernel's events.
 func TestKernelRules(t *testing.T) {
 	kerneltest.Require(t)
-	testRules(t, TransportKernel, uevents.TransportKernel)
+	testRules(t, transportKernel, uevents.TransportKernel)
 }
 
 func testRules(t *testing.T, read Transport, write uevents.Transport) {

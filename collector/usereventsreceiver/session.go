@@ -308,7 +308,7 @@ func explain(err error, probe func() error) error {
 // kinds returns those of the signals that pipelines take, or nil if these are all. A signal without a pipeline is not even made.
 func (c *Config) kinds(out *outputs) (list []reader.Kind) {
 	logs, traces, metrics := out.logs.consume != nil, out.traces.consume != nil, out.metrics.consume != nil
-	if c.Mapping == MappingRaw || logs && traces && metrics {
+	if c.Mapping == mappingRaw || logs && traces && metrics {
 		return nil
 	}
 	if logs {

@@ -79,8 +79,8 @@ func (a *available) set(t Transport, err error) {
 	if a.of == nil {
 		a.of = map[Transport]string{}
 	}
-	for _, each := range []Transport{TransportKernel, TransportMemory} {
-		if t == each || t == TransportAny {
+	for _, each := range []Transport{transportKernel, transportMemory} {
+		if t == each || t == transportAny {
 			a.of[each] = unavailable(err)
 		}
 	}
@@ -136,19 +136,19 @@ func (s *session) check(src source) (more bool, err error) {
 	}
 	s.logLimits(time.Now())
 	var missing error
-	if s.cfg.Transport != TransportKernel {
-		s.available.set(TransportMemory, nil)
+	if s.cfg.Transport != transportKernel {
+		s.available.set(transportMemory, nil)
 	}
 	switch st := src.State(); {
 	case st.CPUErr != nil:
 		missing = fmt.Errorf("the records of a processor that came online are not read: %w", st.CPUErr)
-		s.available.set(TransportKernel, missing)
+		s.available.set(transportKernel, missing)
 	case st.Rings > 0:
 		s.kernel = kernelRead
-		s.available.set(TransportKernel, nil)
+		s.available.set(transportKernel, nil)
 	case s.kernel == kernelUnsupported:
-		s.available.set(TransportKernel, uevents.ErrNotSupported) // another source may have failed meanwhile
-	case s.cfg.Transport == TransportAny:
+		s.available.set(transportKernel, uevents.ErrNotSupported) // another source may have failed meanwhile
+	case s.cfg.Transport == transportAny:
 		if missing, err = s.tryKernel(); err != nil {
 			return false, err
 		}
@@ -172,7 +172,7 @@ func (s *session) tryKernel() (missing, err error) {
 	}
 	o.Events, o.Where, o.Transport = []string{"user_events:usereventsreceiver_none"}, nil, reader.TransportKernel
 	src, refused := s.open(o)
-	s.available.set(TransportKernel, refused)
+	s.available.set(transportKernel, refused)
 	switch {
 	case refused == nil:
 		s.kernel = kernelRead
@@ -188,7 +188,7 @@ func (s *session) tryKernel() (missing, err error) {
 
 // checkRights says once which programs with events in shared memory are omitted, and why, also before there are any.
 func (s *session) checkRights() {
-	if s.cfg.Transport == TransportKernel {
+	if s.cfg.Transport == transportKernel {
 		return
 	}
 	if missing := missingRights(missingCapabilities(), sys.InitialNamespace("pid")); len(missing) > 0 {

@@ -123,6 +123,6 @@ func TestTailConfig(t *testing.T) {
 	cfg := defaultConfig()
 	cfg.Tail.When = "level >= error"
 	require.NoError(t, confmap.Validate(cfg))
-	cfg.Mapping = MappingRaw
+	cfg.Mapping = mappingRaw
 	assert.ErrorContains(t, confmap.Validate(cfg), "tail: it needs mapping: auto")
 }

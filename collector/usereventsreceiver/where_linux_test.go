@@ -25,7 +25,7 @@ func TestWhere(t *testing.T) {
 	testscale.HostOnly(t)
 	name := fmt.Sprintf("rcvwhere_%d", os.Getpid())
 	cfg := fast()
-	cfg.Events, cfg.Transport = []string{name}, TransportMemory
+	cfg.Events, cfg.Transport = []string{name}, transportMemory
 	cfg.Level, cfg.Where = "info", "status >= 500 and not (http.route ~ '/health*')"
 	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
 	require.NoError(t, err)

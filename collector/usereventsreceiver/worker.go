@@ -49,7 +49,7 @@ func newWorker(s *session) *worker {
 	if w.tail, err = c.Tail.buffer(); err != nil { // Validate finds that before
 		s.logger.Error("all records are collected", zap.NamedError("tail", err))
 	}
-	if c.Mapping == MappingRaw {
+	if c.Mapping == mappingRaw {
 		w.decode.Mode = reader.DecodePlain
 	}
 	return w

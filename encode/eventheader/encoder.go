@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/userevents/userevents-go/internal/chars"
 	"github.com/userevents/userevents-go/internal/truncate"
@@ -43,7 +44,6 @@ type Encoder struct {
 	first int // of the first field in meta; 0 outside of Begin and End
 
 	parents []frame
-	fitting fitting // by truncate
 
 	json    []byte // scratch
 	skipped int    // open structs that are dropped
@@ -170,15 +170,19 @@ func (e *Encoder) problem() error {
 
 // truncate cuts what is too large and adds TruncatedField.
 func (e *Encoder) truncate() {
-	f := &e.fitting
-	*f = fitting{meta: e.meta[e.first:], data: e.data, order: e.order}
-	if limit := e.limit - truncatedSize - (e.first - e.start); len(f.meta)+len(f.data) > limit {
+	if limit := e.limit - truncatedSize - (e.first - e.start); len(e.meta)-e.first+len(e.data) > limit {
+		f := fittings.Get().(*fitting) // not the Encoder's, which would leave the caller's stack
+		*f = fitting{meta: e.meta[e.first:], data: e.data, order: e.order}
 		e.lost += truncate.Fit(f, limit)
+		e.meta, e.data = e.meta[:e.first+len(f.meta)], f.data
+		*f = fitting{}
+		fittings.Put(f)
 	}
-	e.meta, e.data = e.meta[:e.first+len(f.meta)], f.data
 	e.meta = appendTruncatedMeta(e.meta)
 	e.data = e.order.append16(e.data, uint16(min(e.lost, math.MaxUint16)))
 }
+
+var fittings = sync.Pool{New: func() any { return new(fitting) }}
 
 // Lost returns how many values the event that End returned last has lost to a limit, or of
 // which a part is missing: the number in [TruncatedField], or 0 if there is no such field.

@@ -91,7 +91,8 @@ var adapters = []string{"sloghandler", "structevent", "exporter"}
 
 // testHelpers are imported by tests and by each other.
 var testHelpers = []string{
-	"internal/kerneltest", "internal/memory/attachtest", "internal/memory/private", "internal/recordtest", "internal/syncbuffer", "internal/testscale",
+	"internal/kerneltest", "internal/memory/attachtest", "internal/memory/private", "internal/recordtest", "internal/syncbuffer", "internal/sys/systest",
+	"internal/testscale",
 	"internal/truncationtest", "examples/internal/decoded",
 	"exporter/internal/truncationotel", "exporter/internal/testmetrics", "exporter/internal/testattrs",
 }

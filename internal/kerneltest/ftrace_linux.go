@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
@@ -57,7 +58,7 @@ func NewInstance(tb testing.TB, fs *tracefs.Dir, kb int) *Instance {
 	require.NoError(tb, err)
 	require.NotEmpty(tb, files)
 	for n := range files {
-		fd, err := sys.OpenNonblocking(i.Path("per_cpu", fmt.Sprintf("cpu%d", n), "trace_pipe_raw"))
+		fd, err := systest.OpenNonblocking(i.Path("per_cpu", fmt.Sprintf("cpu%d", n), "trace_pipe_raw"))
 		require.NoError(tb, err)
 		i.raw = append(i.raw, fd)
 	}
@@ -141,7 +142,7 @@ func (i *Instance) Records() (records []Record) {
 	}
 	for cpu, fd := range i.raw {
 		for {
-			n, err := sys.Read(fd, i.page)
+			n, err := systest.Read(fd, i.page)
 			require.NoError(i.tb, err)
 			if n == 0 {
 				break

@@ -20,11 +20,6 @@ func OpenReadOnly(path string) (fd int, err error) {
 	return open(path, unix.O_RDONLY)
 }
 
-// OpenNonblocking opens a file for reading by [Read], which then never waits.
-func OpenNonblocking(path string) (fd int, err error) {
-	return open(path, unix.O_RDONLY|unix.O_NONBLOCK)
-}
-
 func open(path string, flags int) (int, error) {
 	for {
 		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
@@ -73,16 +68,6 @@ func Write(fd int, b []byte) error {
 		return errno
 	}
 	return nil
-}
-
-// Read performs one read system call. It returns 0 when a descriptor of
-// [OpenNonblocking] has nothing to read now.
-func Read(fd int, b []byte) (int, error) {
-	n, err := unix.Read(fd, b)
-	if err == unix.EAGAIN {
-		return 0, nil
-	}
-	return n, err
 }
 
 // Ioctl performs an ioctl whose argument points to memory that the kernel reads or writes.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 )
 
 // Linear fails a test if the cost of a function grows with the square of the amount. It compares the processor time of n with that of
@@ -18,9 +18,9 @@ func Linear(tb testing.TB, n int, prepare func(n int) (run func())) {
 			used, runs := time.Duration(0), time.Duration(0)
 			for used < 50*time.Millisecond { // some kernels count it in ticks
 				run := prepare(n)
-				before, err := sys.ProcessTime(0)
+				before, err := systest.ProcessTime(0)
 				run()
-				after, err2 := sys.ProcessTime(0)
+				after, err2 := systest.ProcessTime(0)
 				if err != nil || err2 != nil {
 					tb.Fatal(err, err2)
 				}

@@ -20,7 +20,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
@@ -58,7 +58,7 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 	var writers sync.WaitGroup
 	for thread := range int64(2) {
 		writers.Go(func() {
-			if !assert.NoError(t, sys.Pin(int(thread))) {
+			if !assert.NoError(t, systest.Pin(int(thread))) {
 				next.Store(int64(len(samples)))
 			}
 			for i := next.Load(); i < int64(len(samples)); i = next.Load() {

@@ -29,6 +29,7 @@ import (
 	"github.com/userevents/userevents-go/internal/memory/layout"
 	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
 
@@ -631,13 +632,13 @@ func TestHostileGates(t *testing.T) {
 		f.data.Count.Store(uint32(events))
 		best := time.Duration(math.MaxInt64)
 		for range 3 {
-			before, err := sys.ProcessTime(0)
+			before, err := systest.ProcessTime(0)
 			require.NoError(t, err)
 			s, err := p.Attach(Options{RingSize: fakeRing, Patterns: []string{"*"}})
 			require.NoError(t, err)
 			require.Len(t, s.wanted, events)
 			require.NoError(t, s.Detach())
-			after, err := sys.ProcessTime(0)
+			after, err := systest.ProcessTime(0)
 			require.NoError(t, err)
 			best = min(best, after-before)
 		}

@@ -3,13 +3,10 @@ package api
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/userevents/userevents-go/.ci/release/internal/changelog"
 )
 
 // write writes files below a directory.
@@ -168,112 +165,19 @@ func TestLoadErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "./nosuch/")
 }
 
-func changes(t *testing.T, entries string) *changelog.File {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "CHANGELOG.md")
-	require.NoError(t, os.WriteFile(path, []byte("## Unreleased\n\n"+entries+"\n## 0.0.1\n\n- `p/q`: `T`, `F`, `New`\n"), 0o600))
-	f, err := changelog.Read(path)
-	require.NoError(t, err)
-	return f
-}
-
-// TestCheck: each change needs an entry that names it, and is refused without one, by Check and by Update.
+// TestCheck: a record that differs is found, and writing it makes it current.
 func TestCheck(t *testing.T) {
-	const before = "  field T.A int\n  func F()\n  method (*T).M()\n  type T struct\n"
-	old := []string{"field T.A int", "func F()", "method (*T).M()", "type T struct"}
-	without := func(line string) []string {
-		return strings.Split(strings.ReplaceAll(strings.Join(old, "\n")+"\n", line+"\n", "")+"x", "\n")[:len(old)-1]
-	}
-	for name, c := range map[string]struct {
-		lines   []string
-		entries string
-		want    string // "": covered
-	}{
-		"nothing":                          {old, "", ""},
-		"function":                         {append(old, "func New()"), "- `q`: `New` is new.\n", ""},
-		"function, by path":                {append(old, "func New()"), "- `p/q`: `New` is new.\n", ""},
-		"function, qualified":              {append(old, "func New()"), "- `q.New` is new.\n", ""},
-		"function, in a call":              {append(old, "func New()"), "- `q`: call `New(x)`.\n", ""},
-		"function, on the next line":       {append(old, "func New()"), "- `q`: much\n  `New`.\n", ""},
-		"function, not code":               {append(old, "func New()"), "- `q`: New is new.\n", "the func `New` of package `p/q`"},
-		"function, part of a word":         {append(old, "func New()"), "- `q`: `Newest`.\n", "the func `New`"},
-		"function, other package":          {append(old, "func New()"), "- `r`: `New`.\n", "the func `New`"},
-		"function, package in other entry": {append(old, "func New()"), "- `q`: x\n- `New`.\n", "the func `New`"},
-		"function, in the last release":    {append(old, "func New()"), "", "the func `New`"},
-		"function gone":                    {without("func F()"), "- `q`: `F` is gone.\n", ""},
-		"function gone, unnamed":           {without("func F()"), "- `q`: something.\n", "the func `F`"},
-		"function changed":                 {append(without("func F()"), "func F(int)"), "- `q`: `F` takes a number.\n", ""},
-		"function changed, unnamed":        {append(without("func F()"), "func F(int)"), "- `q`\n", "the func `F`"},
-		"field":                            {append(old, "field T.B int"), "- `q`: `T.B`.\n", ""},
-		"field, beside the type":           {append(old, "field T.B int"), "- `q`: `T` has the field `B`.\n", ""},
-		"field, only the type":             {append(old, "field T.B int"), "- `q`: `T`.\n", "the field `T.B`"},
-		"field, only the name":             {append(old, "field T.B int"), "- `q`: `B`.\n", "the field `T.B`"},
-		"method changed":                   {append(without("method (*T).M()"), "method T.M()"), "- `q`: `q.T.M`.\n", ""},
-		"method changed, unnamed":          {append(without("method (*T).M()"), "method T.M()"), "- `q`: `T`.\n", "the method `T.M`"},
-		"type":                             {append(old, "type U struct", "field U.A int", "method U.M()"), "- `q`: `U`.\n", ""},
-		"type, unnamed":                    {append(old, "type U struct", "field U.A int"), "- `q`: `U.A`.\n", "the type `U`"},
-		"type gone":                        {[]string{"func F()"}, "- `q`: `T` is gone.\n", ""},
-		"package gone":                     {nil, "- `p/q` is gone.\n", ""},
-		"package gone, unnamed":            {nil, "- `p` is gone.\n", "of package `p/q`"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			d, log := Dir(root), changes(t, c.entries)
-			write(t, root, map[string]string{"p/q.txt": before})
-			var packages []Package
-			if c.lines != nil {
-				packages = []Package{{"p/q", c.lines}}
-			}
-			if name == "nothing" {
-				require.NoError(t, d.Check(packages, log))
-			} else {
-				require.ErrorContains(t, d.Check(packages, log), "p/q: ", "the record is not current")
-			}
-			err := d.Update(packages, log)
-			if c.want == "" {
-				require.NoError(t, err)
-				assert.NoError(t, d.Check(packages, log), "after the update")
-				return
-			}
-			assert.ErrorContains(t, err, c.want)
-			text, err := os.ReadFile(d.file("p/q"))
-			require.NoError(t, err)
-			assert.Equal(t, before, string(text), "nothing was written")
-			// A record that was written by hand changes nothing.
-			require.NoError(t, d.write(map[string]*Record{"p/q": {released: parseRecord(before).released, current: c.lines}}))
-			assert.ErrorContains(t, d.Check(packages, log), c.want)
-		})
-	}
-}
-
-// TestNewPackage: a package is new as a whole.
-func TestNewPackage(t *testing.T) {
-	d := Dir(t.TempDir())
-	packages := []Package{{"new", []string{"func F()", "type T struct"}}}
-	assert.ErrorContains(t, d.Update(packages, changes(t, "- `F`, `T`\n")), "of package `new`")
-	require.NoError(t, d.Update(packages, changes(t, "- `new`: a package.\n")))
-	assert.ErrorContains(t, d.Changed(packages), "has changes since the last release")
-}
-
-// TestRecord: a record keeps what the last release had, until the next one.
-func TestRecord(t *testing.T) {
-	d, log := Dir(t.TempDir()), changes(t, "- `p`: `A`, `B`, `C`\n")
-	update := func(lines ...string) string {
-		t.Helper()
-		require.NoError(t, d.Update([]Package{{"p", lines}}, log))
-		text, err := os.ReadFile(d.file("p"))
-		require.NoError(t, err)
-		_, text2, _ := strings.Cut(string(text), "\n")
-		return text2
-	}
-	assert.Equal(t, "+ const A\n+ const B\n", update("const A", "const B"))
-	packages := []Package{{"p", []string{"const A", "const B"}}}
-	require.NoError(t, d.Release(packages))
-	require.NoError(t, d.Changed(packages))
-	assert.Equal(t, "- const A\n  const B\n+ const C\n", update("const B", "const C"))
-	assert.Equal(t, "- const A\n- const B\n", update())
-	assert.Equal(t, "  const A\n  const B\n", update("const A", "const B"), "back again")
-	require.NoError(t, d.Update(nil, log))
-	require.NoError(t, d.Release(nil))
-	assert.NoFileExists(t, d.file("p"), "the package is gone")
+	d := Dir(filepath.Join(t.TempDir(), "api"))
+	before := []Package{{"p", []string{"const A", "func F()"}}, {"p/q", []string{"type T struct"}}, {"empty", nil}}
+	require.NoError(t, d.Write(before))
+	require.NoError(t, d.Check(before))
+	assert.NoFileExists(t, d.file("empty"))
+	after := []Package{{"p", []string{"const A", "func F(int)"}}, {"new", []string{"var V int"}}}
+	assert.EqualError(t, d.Check(after), `p: not recorded: func F(int) (make api)
+p: recorded, but gone: func F() (make api)
+new: not recorded: var V int (make api)
+p/q: recorded, but gone: type T struct (make api)`)
+	require.NoError(t, d.Write(after))
+	require.NoError(t, d.Check(after))
+	assert.NoFileExists(t, d.file("p/q"))
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"go/types"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -133,15 +132,4 @@ func (l lister) typeParams(list *types.TypeParamList) string {
 		params = append(params, p.Obj().Name()+" "+l.typeString(p.Constraint()))
 	}
 	return "[" + strings.Join(params, ", ") + "]"
-}
-
-var itemOfLine = regexp.MustCompile(`^(\w+) \(?\*?(\w+)\)?(?:\.(\w+))?`)
-
-// itemOf returns what a line is about: a type or the like, and the field or method of it if there is one.
-func itemOf(line string) (kind, name, member string) {
-	m := itemOfLine.FindStringSubmatch(line)
-	if m == nil {
-		return "", line, ""
-	}
-	return m[1], m[2], m[3]
 }

@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 )
 
 func init() { writers["otlp"] = receiveOTLP }
@@ -99,13 +99,13 @@ func serveOTLP(b *testing.B) {
 		require.NoError(b, errors.Join(err, response.Body.Close()))
 		require.Equal(b, http.StatusOK, response.StatusCode)
 	}
-	before, err := sys.ProcessTime(server.cmd.Process.Pid)
+	before, err := systest.ProcessTime(server.cmd.Process.Pid)
 	require.NoError(b, err)
 	for range b.N / otlpBatch {
 		post(full)
 	}
 	post(rest)
-	after, err := sys.ProcessTime(server.cmd.Process.Pid)
+	after, err := systest.ProcessTime(server.cmd.Process.Pid)
 	require.NoError(b, err)
 	server.start()
 	require.Equal(b, b.N, server.end()["received"])

@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/collector/distribution/internal/collectortest/sink"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -140,7 +140,7 @@ func newPinned(cpu int) (*pinned, error) {
 			p.results <- f()
 		}
 	}()
-	return p, p.do(func() error { return sys.Pin(cpu) })
+	return p, p.do(func() error { return systest.Pin(cpu) })
 }
 
 // do runs a function on the thread.

@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/sys/systest"
 )
 
 // processorTime returns the processor time that the Collector has taken, the kernel's work for it included.
 func (c *collector) processorTime() time.Duration {
-	t, err := sys.ProcessTime(c.cmd.Process.Pid)
+	t, err := systest.ProcessTime(c.cmd.Process.Pid)
 	require.NoError(c.tb, err)
 	return t
 }

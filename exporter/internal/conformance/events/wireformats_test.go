@@ -120,3 +120,31 @@ func documentedFields(t *testing.T, text, title string) map[string]string {
 	require.NotEmpty(t, fields, title)
 	return fields
 }
+
+// The Collector that docs/operating.md configures knows no patterns: its list must have the names that the processors register.
+func TestCollectorConfiguration(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	require.NoError(t, err)
+	var listed []string
+	for _, m := range regexp.MustCompile(`tracepoint: (\w+), format: \{type: event_header\}`).FindAllSubmatch(text, -1) {
+		listed = append(listed, string(m[1]))
+	}
+
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	logs, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithCommonSchema4())
+	require.NoError(t, err)
+	spans, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithCommonSchema4())
+	require.NoError(t, err)
+	var registered []string
+	for _, e := range kernel.Events() {
+		registered = append(registered, e.Name)
+	}
+	require.NoError(t, logs.Shutdown(t.Context()))
+	require.NoError(t, spans.Shutdown(t.Context()))
+	require.NoError(t, p.Close())
+
+	slices.Sort(listed)
+	slices.Sort(registered)
+	assert.Equal(t, slices.Compact(registered), listed)
+}
