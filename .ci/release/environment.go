@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/userevents/userevents-go/.ci/release/internal/api"
 )
 
 // environment runs the go command as on a user's machine. It gets the modules of the checkout from a file proxy, and
@@ -153,4 +156,113 @@ func (e *environment) foreign(sums []byte) []byte {
 		}
 	}
 	return kept
+}
+
+// importAll makes a module in an empty directory that gets all public modules, and builds a program with all of their packages.
+func (e *environment) importAll(empty string) error {
+	var imports strings.Builder
+	get := []string{"get"}
+	for _, m := range e.c.public() {
+		get = append(get, m.Module.Mod.Path+"@"+e.c.version)
+	}
+	packages, err := e.c.api("linux")
+	if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		if api.IsInternal(p.Path) {
+			continue
+		}
+		fmt.Fprintf(&imports, "\t_ %q\n", e.c.modules[0].Module.Mod.Path+"/"+p.Path)
+	}
+	return e.build(empty, "package main\n\nimport (\n"+imports.String()+")\n\nfunc main() {}\n", get)
+}
+
+// gettingStarted is the document whose first program readers copy.
+const gettingStarted = "docs/getting-started.md"
+
+// getStarted builds the first program of docs/getting-started.md as a reader does, in an empty directory.
+func (e *environment) getStarted(empty string) error {
+	text, err := os.ReadFile(filepath.Join(e.c.root, gettingStarted))
+	if err != nil {
+		return err
+	}
+	_, after, ok := strings.Cut(string(text), "```go\n")
+	program, _, closed := strings.Cut(after, "```")
+	if !ok || !closed || !strings.HasPrefix(program, "package main\n") {
+		return fmt.Errorf("the first block of %s is no program", gettingStarted)
+	}
+	return e.build(empty, program, []string{"get", e.c.modules[0].Module.Mod.Path + "@" + e.c.version})
+}
+
+// build builds a program in a new module, after a command that gets what it imports.
+func (e *environment) build(empty, program string, get []string) error {
+	if err := os.WriteFile(filepath.Join(empty, "main.go"), []byte(program), 0o666); err != nil {
+		return err
+	}
+	if err := e.run(empty, "mod", "init", "example.com/user"); err != nil {
+		return err
+	}
+	if err := e.run(empty, get...); err != nil {
+		return err
+	}
+	return e.run(empty, "build", "-o", filepath.Join(empty, "program"), ".")
+}
+
+// install installs the command, which must report the version of the release.
+func (e *environment) install(empty string) error {
+	bin := filepath.Join(e.dir, "bin")
+	if err := e.with("GOBIN="+bin).run(empty, "install", e.command()); err != nil {
+		return err
+	}
+	out, err := exec.Command(filepath.Join(bin, "uevents"), "--version").Output()
+	if err != nil {
+		return err
+	}
+	if want := "uevents " + e.c.version + "\n"; string(out) != want {
+		return fmt.Errorf("uevents --version prints %q, not %q", out, want)
+	}
+	return nil
+}
+
+// command returns the command's package at the version of the release.
+func (e *environment) command() string {
+	return e.c.modules[0].Module.Mod.Path + "/cmd/uevents@" + e.c.version
+}
+
+// architectures are those that releases have binaries for.
+var architectures = []string{"amd64", "arm64"}
+
+// writeBinaries builds the command for all architectures, as go install builds it for a user, and writes it with checksums into a
+// directory. The go command builds the same bytes from the same sources, wherever they are.
+func (e *environment) writeBinaries(out string) error {
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, arch := range architectures {
+		// go install refuses GOBIN for another architecture, and has folders of its own for them.
+		target := filepath.Join(e.dir, "target-"+arch)
+		if err := os.MkdirAll(target, 0o777); err != nil {
+			return err
+		}
+		if err := e.with("CGO_ENABLED=0", "GOBIN=", "GOPATH="+target, "GOOS=linux", "GOARCH="+arch).run(e.dir, "install", e.command()); err != nil {
+			return err
+		}
+		for _, bin := range []string{"bin", filepath.Join("bin", "linux_"+arch)} {
+			binary, err := os.ReadFile(filepath.Join(target, bin, "uevents"))
+			if os.IsNotExist(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			name := "uevents-linux-" + arch
+			if err := os.WriteFile(filepath.Join(out, name), binary, 0o777); err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(binary), name)
+		}
+	}
+	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o666)
 }

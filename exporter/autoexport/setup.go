@@ -5,10 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
 )
 
 // Setup sets OpenTelemetry's global providers for spans, log records and metrics, and the global propagator, as the
@@ -72,4 +82,56 @@ func checkConfigFile() error {
 		}
 	}
 	return nil
+}
+
+// shutdownOnce returns a function that calls others once, the last one first. Further calls wait for the error as long as their own
+// context says, whatever that of the first call says: an exporter may hang.
+func shutdownOnce(all []func(context.Context) error) func(context.Context) error {
+	var begun atomic.Bool
+	var err error
+	ended := make(chan struct{})
+	return func(ctx context.Context) error {
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		if begun.CompareAndSwap(false, true) {
+			defer close(ended)
+			for _, shutdown := range slices.Backward(all) {
+				err = errors.Join(err, shutdown(ctx))
+			}
+			return err
+		}
+		select {
+		case <-ended:
+			return err
+		default:
+		}
+		select {
+		case <-ended:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("autoexport: the shutdown that another call began has not ended: %w", ctx.Err())
+		}
+	}
+}
+
+func init() {
+	contrib.RegisterSpanExporter(exporterName, func(context.Context) (sdktrace.SpanExporter, error) {
+		return usable(ueventstrace.NewExporter(EventName())), nil
+	})
+	contrib.RegisterLogExporter(exporterName, func(context.Context) (sdklog.Exporter, error) {
+		return usable(ueventslog.NewExporter(EventName())), nil
+	})
+	contrib.RegisterMetricReader(exporterName, func(context.Context) (sdkmetric.Reader, error) {
+		return sdkmetric.NewPeriodicReader(usable(ueventsmetric.NewExporter(EventName()))), nil
+	})
+}
+
+// usable returns an exporter that works whatever the error says. Programs commonly end when
+// an exporter cannot be made; missing kernel support is no reason to.
+func usable[E any](exporter E, err error) E {
+	if err != nil {
+		otel.Handle(err)
+	}
+	return exporter
 }

@@ -2,6 +2,11 @@ package ueventstrace
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -110,4 +115,123 @@ func (p *Processor) Stats() map[string]uevents.EventStats {
 		p.perfetto.stats(stats)
 	}
 	return stats
+}
+
+// Exporter is an [sdktrace.SpanExporter] that writes spans as user events, for pipelines that
+// need an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, only
+// sampled spans arrive, their starts are not written, and a timeline shows the time
+// and thread of the export. [NewExporter] makes exporters.
+//
+// Methods may be called concurrently, ExportSpans too.
+type Exporter struct{ sink *sink }
+
+var _ sdktrace.SpanExporter = (*Exporter)(nil)
+
+var errExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
+
+// NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
+// without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
+func NewExporter(name string, opts ...Option) (*Exporter, error) {
+	c := component.Apply(config{}, opts, Option.applyToExporter)
+	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, &c)
+	return &Exporter{s}, err
+}
+
+// ExportSpans writes the spans whose events are enabled. It keeps no reference to spans, and ignores those that are nil. If ctx is
+// done, the rest is not written, and the error wraps that of ctx. After Shutdown it returns
+// an error.
+//
+// A span that the kernel refuses does not keep the others from being written. Of such errors
+// at most one in ten seconds is returned; [Exporter.Stats] counts all.
+func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	return e.sink.Export(ctx, len(spans), "spans", errExporterShutdown, func(i int) error {
+		if spans[i] == nil || !e.sink.All.Enabled() {
+			return nil
+		}
+		return e.sink.writeSnapshot(spans[i])
+	})
+}
+
+// Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
+// is done.
+func (e *Exporter) Shutdown(context.Context) error {
+	return e.sink.Close()
+}
+
+// Stats returns the counts of each event, by its name.
+func (e *Exporter) Stats() map[string]uevents.EventStats {
+	return e.sink.Stats()
+}
+
+type sampler struct {
+	inner sdktrace.Sampler
+	gate  *sink
+}
+
+// NewSampler returns a sampler that records every span while an event of gate is enabled. A span that inner drops is
+// then recorded and not sampled (RecordOnly). The sampled flag and the trace state, which the span propagates, are those that
+// inner decides, always. A nil inner means the SDK's default: the sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG, and without
+// these one that samples all roots, and other spans as their parents.
+//
+// The processors that the SDK has for exporters, simple and batch, skip spans that are not sampled: exporters get the spans that
+// inner decides. Any other processor of the provider gets the spans that are recorded only, too, while an event is enabled: such as one
+// that shows recent spans, counts them, or has a queue of its own. It tells them by SpanContext().IsSampled().
+// Instrumentation treats them as all spans with IsRecording().
+//
+//	sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)), processor))
+//
+// Put it around [sdktrace.ParentBased] and not inside, where it would not be asked about spans with a parent.
+func NewSampler(inner sdktrace.Sampler, gate *Processor) sdktrace.Sampler {
+	if inner == nil {
+		inner = samplerFromEnv()
+	}
+	return &sampler{inner, gate.sink}
+}
+
+// ShouldSample asks the inner sampler, and records the spans that it drops while an event is enabled.
+func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	result := s.inner.ShouldSample(p)
+	switch result.Decision {
+	case sdktrace.RecordOnly, sdktrace.RecordAndSample:
+	default: // the SDK drops spans for values that it does not know, too
+		if s.gate.All.Enabled() {
+			result.Decision = sdktrace.RecordOnly
+		}
+	}
+	return result
+}
+
+// Description names the sampler and the inner one.
+func (s *sampler) Description() string {
+	return fmt.Sprintf("UserEvents{%s}", s.inner.Description())
+}
+
+// samplerFromEnv returns the sampler that the SDK takes from OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG. The SDK
+// keeps its own to itself. It reads the variables even if it is given a sampler, and reports what is wrong with them.
+func samplerFromEnv() sdktrace.Sampler {
+	name, parentBased := strings.CutPrefix(strings.ToLower(strings.TrimSpace(os.Getenv("OTEL_TRACES_SAMPLER"))), "parentbased_")
+	var root sdktrace.Sampler
+	switch name {
+	case "always_on":
+		root = sdktrace.AlwaysSample()
+	case "always_off":
+		root = sdktrace.NeverSample()
+	case "traceidratio":
+		root = sdktrace.TraceIDRatioBased(ratioFromEnv())
+	default:
+		return sdktrace.ParentBased(sdktrace.AlwaysSample())
+	}
+	if parentBased {
+		return sdktrace.ParentBased(root)
+	}
+	return root
+}
+
+// ratioFromEnv returns 1 for what is no ratio.
+func ratioFromEnv() float64 {
+	ratio, err := strconv.ParseFloat(strings.TrimSpace(os.Getenv("OTEL_TRACES_SAMPLER_ARG")), 64)
+	if err != nil || ratio < 0 || ratio > 1 {
+		return 1
+	}
+	return ratio
 }

@@ -2,8 +2,11 @@
 package recordtest
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/reader"
@@ -67,4 +70,74 @@ func Format(declaration string) tracepoint.Format {
 		offset += size
 	}
 	return format
+}
+
+// Equal reports whether values are the same. NaN equals NaN, and empty lists are equal.
+func Equal(a, b reader.Value) bool {
+	if a.Type() == reader.TypeFloat64 && b.Type() == reader.TypeFloat64 {
+		return math.Float64bits(a.Float64()) == math.Float64bits(b.Float64())
+	}
+	return a.Type() == b.Type() && a.Text() == b.Text() && string(a.Bytes()) == string(b.Bytes()) && a.Uint64() == b.Uint64() && a.Bool() == b.Bool() &&
+		equalFields(a.Fields(), b.Fields())
+}
+
+func equalFields(a, b []reader.Field) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || !Equal(a[i].Value, b[i].Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// AssertFields checks that fields are the same.
+func AssertFields(t testing.TB, want, got []reader.Field, context ...any) {
+	t.Helper()
+	if !equalFields(want, got) {
+		assert.Fail(t, "fields differ", "want %s\n got %s\n%s", reader.AppendJSON(nil, want), reader.AppendJSON(nil, got), fmt.Sprint(context...))
+	}
+}
+
+// CompareKept compares an event whose attributes stay JSON with one whose attributes are parsed.
+func CompareKept(t testing.TB, d *reader.Decoder, payload []byte) (kept bool) {
+	t.Helper()
+	raw := append(make([]byte, tracepoint.CommonSize), payload...)
+	var ev, parsed reader.Event
+	err := d.Decode(raw, &parsed, nil)
+	keptErr := d.Decode(raw, &ev, &reader.DecodeOptions{Mode: reader.DecodeJSON})
+	if err != nil {
+		require.EqualError(t, keptErr, err.Error())
+		require.Empty(t, ev.FieldsJSON)
+		return false
+	}
+	require.NoError(t, keptErr)
+	require.Empty(t, parsed.FieldsJSON)
+	if kept = ev.FieldsJSON != ""; kept {
+		require.Empty(t, ev.Fields)
+		require.Equal(t, string(reader.AppendJSON(nil, parsed.Fields)), ev.FieldsJSON)
+		ev.FieldsJSON, ev.Fields = "", parsed.Fields
+	}
+	require.Equal(t, Describe(&parsed), Describe(&ev))
+	return kept
+}
+
+// Describe returns all results of Decode as a text.
+func Describe(ev *reader.Event) string {
+	b := fmt.Appendf(nil, "%s:%s %s %s %q %q %s %q\n", ev.System, ev.Name, ev.Kind, ev.Severity, ev.SeverityText, ev.Message, ev.Body, ev.EventName)
+	b = fmt.Appendf(b, "%x %x %x %t %x %x %x %q\n", ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState)
+	b = fmt.Appendf(b, "%s %s %q %s %d %d\n", ev.SpanKind, ev.Status, ev.StatusMessage, ev.Duration, ev.EventCount, ev.LinkCount)
+	b = fmt.Appendf(b, "%+v %+v\n", ev.NestedEvents, ev.NestedLinks)
+	if ev.Point != nil {
+		b = fmt.Appendf(b, "%+v\n", *ev.Point)
+	}
+	b = fmt.Appendf(b, "%q %s %q %q %q %s\n", ev.ServiceName, reader.AppendJSON(nil, ev.Resource), ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL, reader.AppendJSON(nil, ev.ScopeAttributes))
+	b = fmt.Appendf(b, "%s %s %d %d %d %d %t\n", ev.Timestamp, ev.Observed, ev.Truncated, ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks, ev.Duplicate)
+	if ev.Header != nil {
+		h := ev.Header
+		b = fmt.Appendf(b, "%d %d %d %d %x %d %v %v\n", h.ID, h.Version, h.Level, h.Tracepoint.Keyword, h.Tag, h.Opcode, h.Activity, h.Related)
+	}
+	return string(reader.AppendJSON(b, ev.Fields))
 }

@@ -1,7 +1,29 @@
+// Package text writes texts so that every tool prints them as one line of printable characters, and reads them back.
+//
+//	buf, cut := text.Append(nil, "a\nb\u202ec", math.MaxInt) // prints as it is written here: a\nb\u202ec
+//	original := text.Unescape(string(buf))
+//
+// Tracing tools print the texts of a record as they are. A text that contains a newline, an escape sequence or a character that reverses the
+// direction of writing could forge a record, control a terminal or disguise its meaning. So control characters, characters that are
+// invisible or change the direction of text, backslashes, and bytes that are not UTF-8 are escaped, in ASCII and in the notation of Go and C:
+// docs/wire-formats.md has the list. Invisible are those with Unicode's properties Bidi_Control and Default_Ignorable_Code_Point, except for those
+// that words of several scripts and emoji need: U+200C, U+200D and the variation selectors up to U+FE0F. Everything else stays as it is: quotes, letters of all scripts, symbols, emoji (but flags of
+// regions, which are made of tags). Since Linux 7 ftrace, but not perf and trace-cmd, prints a text as dots and a hex dump if any byte of it is
+// not printable ASCII.
+//
+// [Unescape] returns the original, byte for byte. A text that was cut to fit ends in [CutMark]. Floating-point numbers for which a record has no
+// type of its own are texts too; [AppendFloat] writes them.
+//
+// In JSON, such as the field attributes, the same characters have JSON's own escapes (\n, \u001b, and beyond U+FFFF a surrogate pair), which
+// every parser reverses, and [UnescapeJSON] puts back the bytes that are not valid UTF-8.
+//
+// All sizes are in bytes. A text grows to at most four times its length. The functions keep nothing that is passed to them and may be used
+// concurrently.
 package text
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -145,4 +167,146 @@ func appendEscape(dst []byte, r rune, n int, first byte) []byte {
 		dst = append(dst, chars.Hex[r>>shift&0xf])
 	}
 	return dst
+}
+
+// Unescape returns the text that [Append] wrote as s. A [CutMark] stays. In a text that another
+// program wrote, a backslash that begins no escape of this package stays as it is; so does an escape that is cut off.
+func Unescape(s string) string {
+	i := strings.IndexByte(s, '\\')
+	if i < 0 {
+		return s
+	}
+	b := append(make([]byte, 0, len(s)), s[:i]...)
+	for i < len(s) {
+		if s[i] != '\\' {
+			b = append(b, s[i])
+			i++
+			continue
+		}
+		n := 0
+		if b, n = unescape(b, s[i:]); n == 0 {
+			b, n = append(b, '\\'), 1
+		}
+		i += n
+	}
+	return string(b)
+}
+
+// unescape appends what the escape that s begins with stands for, and returns its length, or 0 if there is none.
+func unescape(dst []byte, s string) (out []byte, n int) {
+	if len(s) < 2 {
+		return dst, 0
+	}
+	n = chars.EscapeLen(s[1])
+	if n > len(s) {
+		return dst, 0
+	}
+	switch s[1] {
+	case '\\':
+		return append(dst, '\\'), n
+	case 'n':
+		return append(dst, '\n'), n
+	case 't':
+		return append(dst, '\t'), n
+	case 'r':
+		return append(dst, '\r'), n
+	case 'x', 'u', 'U':
+	default:
+		return dst, 0
+	}
+	v, err := strconv.ParseUint(s[2:n], 16, 32)
+	switch {
+	case err != nil:
+		return dst, 0
+	case s[1] == 'x':
+		return append(dst, byte(v)), n
+	}
+	if !utf8.ValidRune(rune(v)) {
+		return dst, 0
+	}
+	return utf8.AppendRune(dst, rune(v)), n
+}
+
+// UnescapeJSON returns a text that this module wrote as a key or a value of JSON, byte for byte, given what a JSON parser made of
+// it. It puts back the bytes that are not valid UTF-8, which JSON has no escape for: they are there as characters of the private
+// use area, U+EF80 to U+EFFF. A text without such bytes is returned as it is.
+func UnescapeJSON(s string) string {
+	if strings.IndexFunc(s, chars.IsRawByte) < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		if chars.IsRawByte(r) {
+			b = append(b, chars.RawByte(r))
+		} else {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return string(b)
+}
+
+// AppendFloat appends the shortest decimal number that reads back as v, in the form that encoding/json
+// chooses, such as 0.25, 1e+21 or 1e-9: at most 25 bytes. bits is 32 or 64, the size of the number that v was
+// converted from. NaN and the infinities are written as OpenTelemetry names them in JSON: NaN, Infinity and
+// -Infinity.
+func AppendFloat(dst []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	}
+	// Most bounds and many values are integers, which strconv formats in a fraction of the time. Up to here each has its
+	// own floating-point number, so all its digits are the shortest form.
+	if n := int64(v); bits == 64 && -1<<53 < n && n < 1<<53 && float64(n) == v && (n != 0 || !math.Signbit(v)) {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	if bits == 64 {
+		if out, ok := appendDecimal(dst, v); ok {
+			return out
+		}
+	}
+	abs := math.Abs(v)
+	small, large := 1e-6, 1e21
+	if bits == 32 {
+		small, large = float64(float32(small)), float64(float32(large))
+	}
+	if abs == 0 || small <= abs && abs < large {
+		return strconv.AppendFloat(dst, v, 'f', -1, bits)
+	}
+	dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
+	// strconv writes two digits of exponent at least: e-09 becomes e-9. Large numbers have an exponent of 21 at least.
+	if n := len(dst); dst[n-4] == 'e' && dst[n-2] == '0' {
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
+	}
+	return dst
+}
+
+// appendDecimal appends v if it is a number of at most 15 digits, 9 of them behind the point, and not an integer, as most
+// fractions in logs are. No two such numbers have the same float, so the digits are the shortest ones, and strconv would
+// find them more slowly.
+func appendDecimal(dst []byte, v float64) (out []byte, ok bool) {
+	const scale, large, small = 1e9, 1e6, 1e-6
+	abs := math.Abs(v)
+	if !(abs >= small && abs < large) {
+		return dst, false
+	}
+	n := uint64(abs*scale + 0.5)
+	if float64(n)/scale != abs { // both are exact, so this is the float that is nearest to the quotient
+		return dst, false
+	}
+	if math.Signbit(v) {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendUint(dst, n/scale, 10)
+	point := len(dst)
+	dst = strconv.AppendUint(dst, n%scale+scale, 10) // a one and all nine digits
+	dst[point] = '.'
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst, true
 }

@@ -3,7 +3,13 @@
 package component
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/report"
@@ -59,3 +65,113 @@ func (c *Component) Publish(kind selfobs.Component, read func() uevents.EventSta
 
 // Close unregisters the events and stops publishing metrics. It does not wait, and may be called more than once.
 func (c *Component) Close() error { return errors.Join(c.stopPublished(), c.Set.Close()) }
+
+// Config holds the options that exporters share. The configuration of each package embeds it.
+type Config struct {
+	eventset.Options
+
+	CommonSchema4 bool
+	Resource      []attribute.Key // keys of the resource attributes to write with each record
+}
+
+// Apply applies options to a configuration and returns it. It ignores nil options.
+func Apply[C, O any](c C, options []O, apply func(O, *C)) C {
+	for _, option := range options {
+		if any(option) != nil {
+			apply(option, &c)
+		}
+	}
+	return c
+}
+
+// ProviderResource returns the resource of a provider of a package. As in the SDK, attributes from the program override
+// those from the environment. Without any, it returns the SDK's default.
+func ProviderResource(pkg string, set *resource.Resource) (*resource.Resource, error) {
+	if set == nil {
+		return resource.Default(), nil
+	}
+	res, err := resource.Merge(resource.Environment(), set)
+	if err != nil {
+		err = fmt.Errorf("%s: the resource of WithResource and that of the environment: %w", pkg, err)
+	}
+	return res, err
+}
+
+// WithoutNil returns the options that are not nil: OpenTelemetry's functions panic on nil options.
+func WithoutNil[O comparable](options []O) []O {
+	var none O
+	if !slices.Contains(options, none) {
+		return options
+	}
+	return slices.DeleteFunc(slices.Clone(options), func(o O) bool { return o == none })
+}
+
+// Batch is the state of one call of an exporter's Export: its progress and its error. [Component.Batch] creates it.
+type Batch struct {
+	component *Component
+	ctx       context.Context
+	what      string
+	written   int
+	failed    int
+	stopped   error // the error of the context after it is done
+	err       error // of the first record that failed
+}
+
+// Batch begins a call of Export. A nil context is never done. Errors use what as the name of the records, such as
+// spans.
+func (c *Component) Batch(ctx context.Context, what string) Batch {
+	return Batch{component: c, ctx: ctx, what: what}
+}
+
+// Stopped reports whether the context is done, or was in an earlier call. The exporter then writes no more records.
+func (b *Batch) Stopped() bool {
+	if b.stopped == nil && b.ctx != nil {
+		b.stopped = b.ctx.Err()
+	}
+	return b.stopped != nil
+}
+
+// Wrote counts records that are complete.
+func (b *Batch) Wrote(records int) { b.written += records }
+
+// Fail counts records that cannot be written.
+func (b *Batch) Fail(records int, err error) {
+	b.failed += records
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// End returns the error of Export: shutdown if the component is closed, else the context's error if it stopped the
+// export, joined with the error of the first failed record if [report.Reporter] allows one.
+func (b *Batch) End(shutdown error) error {
+	c := b.component
+	if c.Closed() {
+		return shutdown
+	}
+	var errs []error
+	if b.stopped != nil {
+		errs = append(errs, c.Prefix(fmt.Errorf("stopped after %d %s: %w", b.written, b.what, b.stopped)))
+	}
+	if b.err != nil {
+		errs = append(errs, c.Report(fmt.Errorf("%d %s were not written: %w", b.failed, b.what, b.err)))
+	}
+	return errors.Join(errs...)
+}
+
+// Export calls write for each of n records, until ctx is done or the component is closed. After a record that cannot be
+// written, it continues with the others. Errors are those of [Batch.End].
+func (c *Component) Export(ctx context.Context, n int, what string, shutdown error, write func(i int) error) error {
+	b := c.Batch(ctx, what)
+	if n == 0 {
+		b.Stopped() // without records, the context may still be done
+	}
+	for i := 0; i < n && !c.Closed() && !b.Stopped(); i++ {
+		if err := write(i); err != nil {
+			b.Fail(1, err)
+		} else {
+			b.Wrote(1)
+		}
+	}
+	return b.End(shutdown)
+}

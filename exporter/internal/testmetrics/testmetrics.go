@@ -2,18 +2,101 @@
 package testmetrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/testattrs"
 )
+
+// Collected returns metrics that the SDK collected from all kinds of instruments and aggregations, with exemplars.
+func Collected(ctx context.Context) (*metricdata.ResourceMetrics, error) {
+	filtered := sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter("route", "status")}
+	exponential := filtered
+	exponential.Aggregation = sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 20, MaxScale: 20}
+	reader := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(sdkmetric.DeltaTemporalitySelector))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop"))), sdkmetric.WithView(
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "exp*"}, exponential), sdkmetric.NewView(sdkmetric.Instrument{Name: "plain*"}, filtered)))
+	m := provider.Meter("my/package", metric.WithInstrumentationVersion("v1"), metric.WithSchemaURL("https://example.com/1"), metric.WithInstrumentationAttributes(attribute.Int("n", 1)))
+	ints := []metric.Int64Histogram{must(m.Int64Histogram("plain.int.histogram", metric.WithUnit("By"))), must(m.Int64Histogram("exp.int.histogram"))}
+	floats := []metric.Float64Histogram{must(m.Float64Histogram("plain.float.histogram")), must(m.Float64Histogram("exp.float.histogram", metric.WithUnit("s")))}
+	counter := must(m.Int64Counter("plain.counter", metric.WithDescription("described")))
+	upDown := must(m.Float64UpDownCounter("plain.up_down"))
+	gauge := must(m.Float64Gauge("plain.gauge"))
+	observe := func(v int64) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(v, metric.WithAttributes(attribute.String("route", "/observed")))
+			return nil
+		}
+	}
+	must(m.Int64ObservableGauge("observable.gauge", metric.WithInt64Callback(observe(-1))))
+	must(m.Int64ObservableCounter("observable.counter", metric.WithInt64Callback(observe(5))))
+	must(m.Int64ObservableUpDownCounter("observable.up_down", metric.WithInt64Callback(observe(7))))
+	spanContext := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3, 4}, TraceFlags: trace.FlagsSampled})
+	for i := range 5 {
+		ctx := ctx
+		if i%2 == 0 {
+			ctx = trace.ContextWithSpanContext(ctx, spanContext)
+		}
+		at := metric.WithAttributes(attribute.String("route", "/users"), attribute.Int("status", 200+i%2), attribute.String("user", "alice"))
+		for j := range 2 {
+			ints[j].Record(ctx, int64(i-1)*1000, at)
+			floats[j].Record(ctx, float64(i-2)*0.75, at)
+		}
+		counter.Add(ctx, int64(i), at)
+		upDown.Add(ctx, -0.25, at)
+		gauge.Record(ctx, 36.6, at)
+	}
+	rm := new(metricdata.ResourceMetrics)
+	return rm, reader.Collect(ctx, rm)
+}
+
+// must returns an instrument. The names above are valid.
+func must[I any](instrument I, err error) I {
+	if err != nil {
+		panic(err)
+	}
+	return instrument
+}
+
+// Series returns n points each of a counter and of a histogram with the SDK's default buckets, with two attributes, for
+// benchmarks.
+func Series(n int) map[string]*metricdata.ResourceMetrics {
+	start := time.Date(2026, 11, 21, 10, 20, 30, 123456789, time.UTC)
+	end := start.Add(time.Minute)
+	attrs := attribute.NewSet(attribute.String("route", "/users"), attribute.Int("status", 200))
+	bounds := []float64{0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000}
+	s := metricdata.Sum[int64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true}
+	h := metricdata.Histogram[float64]{Temporality: metricdata.DeltaTemporality}
+	for i := range n {
+		s.DataPoints = append(s.DataPoints, metricdata.DataPoint[int64]{Attributes: attrs, StartTime: start, Time: end, Value: int64(i)})
+		h.DataPoints = append(h.DataPoints, metricdata.HistogramDataPoint[float64]{
+			Attributes: attrs, StartTime: start, Time: end, Count: 100, Sum: 1234.5, Min: metricdata.NewExtrema(0.125), Max: metricdata.NewExtrema(987.5),
+			Bounds: bounds, BucketCounts: []uint64{0, 10, 20, 30, 10, 10, 5, 5, 5, 3, 1, 1, 0, 0, 0, 0},
+		})
+	}
+	all := make(map[string]*metricdata.ResourceMetrics)
+	for kind, a := range map[string]metricdata.Aggregation{"sum": s, "histogram": h} {
+		rm := &metricdata.ResourceMetrics{
+			Resource:     resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("host.name", "node1")),
+			ScopeMetrics: make([]metricdata.ScopeMetrics, 1),
+		}
+		rm.ScopeMetrics[0].Scope.Name = "my/package"
+		rm.ScopeMetrics[0].Metrics = []metricdata.Metrics{{Name: "http.server.requests", Description: "Requests of clients.", Unit: "{request}", Data: a}}
+		all[kind] = rm
+	}
+	return all
+}
 
 // Kinds is the number of aggregation kinds: each of integers and of floating-point numbers, except for summaries.
 const Kinds = 9
