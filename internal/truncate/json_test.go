@@ -42,8 +42,10 @@ func TestFit(t *testing.T) {
 		{"elements to the last byte", `{"a":[` + strings.Repeat("12,", 50) + `12]}`, 88, `{"a":[` + strings.Repeat("12,", 25) + `"..."]}`, 1},
 		{"an element of the share stays", `{"a":["` + x(70) + `","` + x(200) + `","y"]}`, 157, `{"a":["` + x(70) + `","` + x(67) + `...","y"]}`, 1},
 		{"keys in elements stay", `{"a":[{"` + x(70) + `":"` + x(200) + `"}]}`, 150, `{"a":[{"` + x(70) + `":"` + x(62) + `..."}]}`, 1},
-		{"an array and a text", `{"a":[` + strings.Repeat("12,", 50) + `12],"t":"` + x(300) + `"}`, 150,
-			`{"a":[` + strings.Repeat("12,", 21) + `"..."],"t":"` + x(63) + `..."}`, 2},
+		{
+			"an array and a text", `{"a":[` + strings.Repeat("12,", 50) + `12],"t":"` + x(300) + `"}`, 150,
+			`{"a":[` + strings.Repeat("12,", 21) + `"..."],"t":"` + x(63) + `..."}`, 2,
+		},
 		{"texts of an array keep Short bytes", `{"a":["` + x(100) + `","` + x(100) + `","y"]}`, 100, `{"a":["` + x(61) + `...","..."]}`, 1},
 		{"the last one does not fit", `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 134, `{"a":"` + x(60) + `"}`, 1},
 		{"both fit", `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 135, `{"a":"` + x(60) + `","b":"` + x(60) + `"}`, 0},

@@ -95,7 +95,7 @@ func TestLogRecords(t *testing.T) {
 					}
 				} else {
 					recordtest.AssertFields(t, asHeader(sorted(scope)), ev.ScopeAttributes, "scope, seed ", seed)
-					recordtest.AssertFields(t, append(asHeader(logged), reader.Field{Name: "host.cpus", Value: reader.Int64Value(4)}), ev.Fields, "seed ", seed)
+					recordtest.AssertFields(t, append([]reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, asHeader(logged)...), ev.Fields, "seed ", seed)
 					recordtest.AssertFields(t, []reader.Field{{Name: "service.instance.id", Value: reader.StringValue("7")}}, ev.Resource)
 					assertSchemaBody(t, body, ev)
 					if strings.TrimSpace(rec.EventName()) != "" {

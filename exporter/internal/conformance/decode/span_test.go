@@ -116,7 +116,7 @@ func TestSpans(t *testing.T) {
 				} else {
 					require.Len(t, got, 1)
 					recordtest.AssertFields(t, asHeader(sorted(scope)), ev.ScopeAttributes)
-					recordtest.AssertFields(t, append(asHeader(logged), reader.Field{Name: "host.cpus", Value: reader.Int64Value(4)}), ev.Fields)
+					recordtest.AssertFields(t, append([]reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, asHeader(logged)...), ev.Fields)
 					recordtest.AssertFields(t, []reader.Field{{Name: "service.instance.id", Value: reader.StringValue("7")}}, ev.Resource)
 					assertNested(t, events, links, ev)
 				}

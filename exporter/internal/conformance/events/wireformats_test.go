@@ -123,7 +123,8 @@ func documentedFields(t *testing.T, text, title string) map[string]string {
 
 // The Collector that docs/operating.md configures knows no patterns: its list must have the names that the processors register.
 func TestCollectorConfiguration(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	testscale.UsesCheckout()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "operating.md"))
 	require.NoError(t, err)
 	var listed []string
 	for _, m := range regexp.MustCompile(`tracepoint: (\w+), format: \{type: event_header\}`).FindAllSubmatch(text, -1) {

@@ -124,7 +124,7 @@ func one(a metricdata.Aggregation) *metricdata.ResourceMetrics {
 	return rm
 }
 
-// TestLargeResource: a resource leaves room for points, and says what it lacks.
+// TestLargeResource: the attributes of a resource and of a scope are cut, and leave space for points. Those of the service are first.
 func TestLargeResource(t *testing.T) {
 	r := newRig(t)
 	tr := r.attach(t)
@@ -137,14 +137,19 @@ func TestLargeResource(t *testing.T) {
 	assert.Less(t, len(list), 15)
 	for _, req := range list {
 		got := req.GetResourceMetrics()[0]
-		dropped := int(got.GetResource().GetDroppedAttributesCount())
-		assert.Greater(t, dropped, 10)
-		assert.Len(t, got.GetResource().GetAttributes(), len(kvs)-dropped)
-		last := got.GetResource().GetAttributes()[len(kvs)-dropped-1]
-		assert.Equal(t, "service.name", last.GetKey(), "what is short stays")
+		assert.Zero(t, got.GetResource().GetDroppedAttributesCount())
+		require.Len(t, got.GetResource().GetAttributes(), len(kvs))
+		for i, kv := range got.GetResource().GetAttributes() {
+			if i == 0 {
+				assert.Equal(t, "service.name", kv.GetKey())
+				assert.Equal(t, "shop", kv.GetValue().GetStringValue())
+				continue
+			}
+			assert.Regexp(t, `^[^.]{61,}\.\.\.$`, kv.GetValue().GetStringValue())
+		}
 		scope := got.GetScopeMetrics()[0].GetScope()
 		assert.Len(t, scope.GetAttributes(), 20-int(scope.GetDroppedAttributesCount()))
-		assert.NotZero(t, scope.GetDroppedAttributesCount())
+		assert.Positive(t, scope.GetDroppedAttributesCount(), "a quarter of an event has no space for 64 bytes of each")
 	}
 	assert.Equal(t, uint64(100), r.stats().Written)
 }
