@@ -57,7 +57,7 @@ func TestRecord(t *testing.T) {
 		f, more = functions.Next()
 		chain = append(chain, f.Function)
 	}
-	assert.Contains(t, chain, "github.com/userevents/userevents-go/uevents/perf_test.TestRecord")
+	assert.Contains(t, chain, "github.com/userevents/userevents-go/internal/perf_test.TestRecord")
 }
 
 func pcs(chain []uint64) (list []uintptr) {
