@@ -185,8 +185,8 @@ func TestManyGroups(t *testing.T) {
 			groups = append(groups, group)
 		}
 		direct, tr := attached(t, sloghandler.Options{})
-		settled, settledTool := attached(t, sloghandler.Options{ReplaceAttr: unchanged})
-		for h, tool := range map[*sloghandler.Handler]*ueventstest.Tool{direct: tr, settled: settledTool} {
+		resolved, resolvedTool := attached(t, sloghandler.Options{ReplaceAttr: unchanged})
+		for h, tool := range map[*sloghandler.Handler]*ueventstest.Tool{direct: tr, resolved: resolvedTool} {
 			for _, log := range []func(){
 				func() { slog.New(h).Info("m", groups...) },
 				func() { slog.New(h).With(groups...).Info("m") },

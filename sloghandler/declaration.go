@@ -169,7 +169,7 @@ func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, b
 		return
 	}
 	var rec record
-	rec.h, rec.from, rec.bound, rec.dropped = h, &r, h.bound(), h.dropped
+	rec.h, rec.from, rec.preformatted, rec.dropped = h, &r, h.preformatted(), h.dropped
 	if h.asks {
 		rec.ask(ctx)
 	}

@@ -2,16 +2,21 @@ package sloghandler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -86,7 +91,7 @@ type Handler struct {
 
 	dropped int // values that were dropped when the attributes were frozen
 
-	ready atomic.Pointer[bound]
+	ready atomic.Pointer[preformatted]
 }
 
 // sink is what a handler and all that were derived from it have in common. It does not change after New.
@@ -273,4 +278,159 @@ func minimum(l slog.Leveler) (least *slog.LevelVar, leveler slog.Leveler, ok boo
 // clamp returns the level as the field holds it. Levels are numbers of any size.
 func clamp(level slog.Level) int32 {
 	return int32(min(max(int64(level), math.MinInt32), math.MaxInt32))
+}
+
+// preformatted has the encoded groups and attributes that a handler adds to its records. The first enabled record makes it:
+// most loggers that a program derives for a request are never enabled. It is immutable.
+type preformatted struct {
+	prefix attrjson.Prefix // all of it as JSON
+	groups []string        // that are open, the outermost first
+
+	// The attributes that are not encoded in before, from the first that a declared record may have as a field.
+	steps  *step // the last one; nil if there is no such attribute
+	before *preformatted
+}
+
+// step is a group or the attributes that one call of WithGroup or WithAttrs adds.
+type step struct {
+	before *step
+	group  string // or "" with attributes
+	attrs  []slog.Attr
+}
+
+// preformatted returns the preformatted groups and attributes of h.
+func (h *Handler) preformatted() *preformatted {
+	if b := h.ready.Load(); b != nil {
+		return b
+	}
+	return h.preformat()
+}
+
+// preformat makes the preformatted of h and of each handler that h was derived from. They share memory, and drop their
+// references to their parents.
+func (h *Handler) preformat() *preformatted {
+	before, chain := h.pending()
+	b := *before
+	for _, at := range slices.Backward(chain) {
+		at.extend(&b, before)
+		ready := b
+		ready.prefix, ready.groups = b.prefix.Clip(), slices.Clip(b.groups)
+		at.ready.Store(&ready)
+		at.parent.Store(nil)
+		before = &ready
+	}
+	return before
+}
+
+// pending returns h and the handlers that it was derived from that are not preformatted yet, h first, and the preformatted
+// of the next one.
+func (h *Handler) pending() (before *preformatted, chain []*Handler) {
+	for at := h; ; {
+		parent := at.parent.Load()
+		if ready := at.ready.Load(); ready != nil {
+			return ready, chain
+		}
+		chain = append(chain, at)
+		if parent == nil {
+			return &preformatted{prefix: attrjson.Prefix{Duplicates: h.duplicates}}, chain
+		}
+		at = parent
+	}
+}
+
+// extend adds to b the group or attributes of h. before has those of its parent.
+func (h *Handler) extend(b, before *preformatted) {
+	// With UniqueKeys, it may be a duplicate of what such a record has as a field.
+	if b.steps == nil && h.declared != nil && (h.duplicates == attrjson.KeepLast || h.index.has(h.attrs, b.groups)) {
+		b.before = before
+	}
+	if b.before != nil {
+		b.steps = &step{b.steps, h.group, h.attrs}
+	}
+	if h.group != "" {
+		b.prefix = b.prefix.WithGroup(h.group)
+		b.groups = append(b.groups, h.group)
+	} else {
+		b.prefix = b.prefix.WithAttrs(h.attrs, h.limit)
+	}
+}
+
+// openGroup is a group that attributes are in.
+type openGroup struct {
+	name   string
+	around *openGroup
+}
+
+// names returns the names of a group and those around it, the outermost first.
+func (g *openGroup) names() (names []string) {
+	for ; g != nil; g = g.around {
+		names = append(names, g.name)
+	}
+	slices.Reverse(names)
+	return names
+}
+
+// freeze returns a copy of attributes as they are now: resolved, replaced, and without references to what the program may change.
+func (h *Handler) freeze(attrs []slog.Attr) (frozen []slog.Attr, dropped int) {
+	s := resolver{replace: h.replace, freeze: true}
+	if h.replace != nil {
+		s.groups = h.open.names()
+	}
+	return s.list(attrs), s.dropped // slog.MultiHandler hands the same slice to other handlers
+}
+
+// changes reports whether the program may change what is written of a value. That of a type such as slog.Level stays.
+func changes(v any) bool {
+	if v == nil {
+		return false
+	}
+	kind := reflect.TypeOf(v).Kind()
+	return kind > reflect.Complex128 && kind != reflect.String
+}
+
+// frozenValue returns a value that is written as v is now, and how many values in it were dropped since they are too
+// deep. It is of a plain kind if one is written the same, and else JSON.
+func frozenValue(v any) (frozen slog.Value, dropped int) {
+	if err, ok := v.(error); ok {
+		if _, ok := v.(json.Marshaler); !ok {
+			return slog.StringValue(attrjson.ErrorText(err)), 0
+		}
+	}
+	buf := bufpool.Get()
+	w := attrjson.Begin(*buf, attrjson.NoLimit)
+	w.Key("")
+	w.Any(v)
+	object, dropped := w.End(attrjson.KeepAll)
+	frozen = plainValue(object[len(`{"":`) : len(object)-len(`}`)])
+	*buf = object
+	bufpool.Put(buf)
+	return frozen, dropped
+}
+
+// plainValue returns JSON as a value of a plain kind, if that is written the same.
+func plainValue(raw []byte) slog.Value {
+	switch raw[0] {
+	case '{', '[':
+	case 'n':
+		return slog.AnyValue(nil)
+	case 't', 'f':
+		return slog.BoolValue(raw[0] == 't')
+	case '"':
+		var quoted string
+		if json.Unmarshal(raw, &quoted) == nil {
+			return slog.StringValue(text.UnescapeJSON(quoted))
+		}
+	default:
+		token := string(raw)
+		if i, err := strconv.ParseInt(token, 10, 64); err == nil && token != "-0" {
+			return slog.Int64Value(i)
+		}
+		if u, err := strconv.ParseUint(token, 10, 64); err == nil {
+			return slog.Uint64Value(u)
+		}
+		if f, err := strconv.ParseFloat(token, 64); err == nil && (string(attrjson.AppendFloat(nil, f)) == token || string(text.AppendFloat(nil, f, 64)) == token) {
+			return slog.Float64Value(f)
+		}
+	}
+	return slog.AnyValue(json.RawMessage(slices.Clone(raw)))
 }

@@ -15,9 +15,9 @@ type value struct {
 	outer int32 // groups around that attribute which the key does not name
 }
 
-// matcher gives the attributes of a record, which are settled, to the fields of its declaration.
+// matcher gives the attributes of a record, which are resolved, to the fields of its declaration.
 type matcher struct {
-	*settled
+	*resolved
 	o           *declaredOutput
 	leaf        int32 // attributes so far
 	unconverted uint64
@@ -25,13 +25,13 @@ type matcher struct {
 
 // match finds the values of a declaration's fields, and takes the attributes that they are from out of the lists. With whole,
 // all attributes are looked at, and else those of the call, which are the fields of a struct.
-func (s *settled) match(o *declaredOutput, whole bool) {
+func (s *resolved) match(o *declaredOutput, whole bool) {
 	s.values = slices.Grow(s.values[:0], len(o.fields))[:len(o.fields)]
-	m := matcher{settled: s, o: o}
+	m := matcher{resolved: s, o: o}
 	s.groups = s.groups[:0]
 	if whole {
 		m.list(s.context)
-		s.groups = append(s.groups, s.bound.groups...)
+		s.groups = append(s.groups, s.preformatted.groups...)
 	}
 	m.list(s.more)
 	for i := range s.values {
@@ -118,10 +118,10 @@ type stream struct {
 
 	unconverted uint64
 	unique      bool // duplicates are dropped
-	stopped     bool // the record has to be settled
+	stopped     bool // the record has to be resolved
 }
 
-// write writes the attributes of the call. It returns false if the record has to be settled.
+// write writes the attributes of the call. It returns false if the record has to be resolved.
 func (s *stream) write(r *slog.Record, more []slog.Attr) bool {
 	s.next, s.bit = s.o.first, 1
 	r.Attrs(func(a slog.Attr) bool {

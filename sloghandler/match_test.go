@@ -88,7 +88,7 @@ func TestFewerThan64Fields(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// unchanged is a ReplaceAttr that changes nothing: the attributes of each record are settled.
+// unchanged is a ReplaceAttr that changes nothing: the attributes of each record are resolved.
 func unchanged(_ []string, a slog.Attr) slog.Attr { return a }
 
 // TestStreamedLikeSettled: the declared fields of a record are the same whether they are found as attributes come or in lists.
@@ -132,7 +132,7 @@ func TestStreamedLikeSettled(t *testing.T) {
 			slog.New(h).Info("m", args...)
 			r := only(t, tr)
 			got := fmt.Sprint(r.fields["a"], " ", r.fields["s"], " ", r.fields["b"], " ", r.fields["t"], " ", r.json)
-			assert.Equal(t, want, got, "settled: %v", replace != nil)
+			assert.Equal(t, want, got, "resolved: %v", replace != nil)
 		}
 	}
 }

@@ -35,7 +35,7 @@ type randomFields struct {
 
 var randomDeclared = []sloghandler.AnyDeclaration{sloghandler.Declare[randomFields]("declared", nil)}
 
-// TestPathsWriteTheSame logs random records through a handler that encodes attributes as they come where it can, one that settles
+// TestPathsWriteTheSame logs random records through a handler that encodes attributes as they come where it can, one that resolves
 // all of them, and one that gets those that the others bind with the call: the payloads are the same, byte for byte.
 func TestPathsWriteTheSame(t *testing.T) {
 	options := map[string]sloghandler.Options{
@@ -62,11 +62,11 @@ func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 	streamed, streamedTool := attached(t, o)
 	inCall, inCallTool := attached(t, o)
 	o.ReplaceAttr = unchanged
-	settled, settledTool := attached(t, o)
+	resolved, resolvedTool := attached(t, o)
 	pc := here()
 	for seed := range uint64(n / batch) {
 		random := rand.New(rand.NewPCG(seed, 9))
-		handlers := [2]slog.Handler{streamed, settled}
+		handlers := [2]slog.Handler{streamed, resolved}
 		var bound []step
 		for range random.IntN(4) {
 			s := step{attrs: attrsOf(randomArgs(random, 1))}
@@ -88,12 +88,12 @@ func samePayloads(t *testing.T, o sloghandler.Options, n int) {
 			require.NoError(t, handlers[1].Handle(t.Context(), r))
 			require.NoError(t, inCall.Handle(t.Context(), withBound(r, bound)))
 		}
-		got, want := streamedTool.Records(), settledTool.Records()
+		got, want := streamedTool.Records(), resolvedTool.Records()
 		require.GreaterOrEqual(t, len(got), batch)
 		sameRecords(t, seed, want, got)
 		sameRecords(t, seed, inCallTool.Records(), got)
 	}
-	assert.Equal(t, settled.Stats(), streamed.Stats())
+	assert.Equal(t, resolved.Stats(), streamed.Stats())
 	var written, cut uint64
 	for name, s := range streamed.Stats() {
 		assert.Zero(t, s.Refused, name)

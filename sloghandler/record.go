@@ -22,15 +22,15 @@ type record struct {
 	spanID  [8]byte
 
 	// The attributes, in this order. Most records are encoded as they come. Where something has to look at all of
-	// them before the first is written, they are settled.
-	context []slog.Attr
-	bound   *bound       // what the handler adds
-	call    *slog.Record // has the first ones of the call: from, or nil
-	more    []slog.Attr  // those behind
+	// them before the first is written, they are resolved.
+	context      []slog.Attr
+	preformatted *preformatted // what the handler adds
+	call         *slog.Record  // has the first ones of the call: from, or nil
+	more         []slog.Attr   // those behind
 
 	taken     uint64          // attributes of the call that have a field of their own, a bit each, or all
-	settled   *settled        // has the head and the memory of the attributes, if they are settled
-	own       *declaredOutput // has fields for values in settled; or nil
+	resolved  *resolved       // has the head and the memory of the attributes, if they are resolved
+	own       *declaredOutput // has fields for values in resolved; or nil
 	duplicate bool            // the kernel took the record for another event
 	dropped   int             // values that were dropped
 }
@@ -51,9 +51,9 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	if level == nil && own == nil || h.leveler != nil && r.Level < leastOf(h.leveler) {
 		return nil
 	}
-	b := h.bound()
+	b := h.preformatted()
 	var rec record // which a literal would be copied to
-	rec.h, rec.from, rec.bound, rec.call, rec.more, rec.dropped = h, r, b, r, more, h.dropped
+	rec.h, rec.from, rec.preformatted, rec.call, rec.more, rec.dropped = h, r, b, r, more, h.dropped
 	if h.asks {
 		rec.ask(ctx)
 	}
@@ -66,17 +66,17 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 			return err
 		}
 	}
-	s := pool.Get().(*settled)
-	s.replace, s.bound = h.replace, b // b is not taken from rec, which would leave the stack
-	rec.settle(s)
-	err := rec.writeSettled(level, own, own != nil && own.declaration == of)
+	s := pool.Get().(*resolved)
+	s.replace, s.preformatted = h.replace, b // b is not taken from rec, which would leave the stack
+	rec.resolve(s)
+	err := rec.writeResolved(level, own, own != nil && own.declaration == of)
 	s.release()
 	return err
 }
 
-// writeStreamed writes the record of a declaration as its attributes come. It is not done if these have to be settled.
+// writeStreamed writes the record of a declaration as its attributes come. It is not done if these have to be resolved.
 func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool, err error) {
-	if len(rec.context) > 0 || rec.bound.steps != nil {
+	if len(rec.context) > 0 || rec.preformatted.steps != nil {
 		return false, nil
 	}
 	buf := bufpool.Get()
@@ -97,13 +97,13 @@ func (rec *record) writeStreamed(level *output, own *declaredOutput) (done bool,
 	return true, rec.writeAll(level, err)
 }
 
-// writeSettled writes a record to its level's event, and to that of its declaration. One of them may be nil. With
+// writeResolved writes a record to its level's event, and to that of its declaration. One of them may be nil. With
 // fields, the attributes of the call are the fields of a struct of the declaration.
-func (rec *record) writeSettled(level *output, own *declaredOutput, fields bool) (err error) {
+func (rec *record) writeResolved(level *output, own *declaredOutput, fields bool) (err error) {
 	if own == nil { // duplicates are dropped in the text
 		return rec.writeAll(level, nil)
 	}
-	s := rec.settled
+	s := rec.resolved
 	if fields {
 		s.match(own, false)
 	} else {
@@ -157,13 +157,13 @@ func (rec *record) write(o *output) (written bool, err error) {
 	b.Begin(o.schema, *buf, rec.h.limit)
 	rec.putHead(&b, o)
 	if rec.own != nil {
-		rec.settled.putValues(&b, rec.own.fields)
+		rec.resolved.putValues(&b, rec.own.fields)
 		return rec.end(&b, o, buf)
 	}
 	b.PutU8(o.duplicate, typedfield.Bool(rec.duplicate))
 	message := rec.from.Message
-	if rec.settled != nil {
-		message = rec.settled.message
+	if rec.resolved != nil {
+		message = rec.resolved.message
 	}
 	b.Text(o.message, message)
 	return rec.end(&b, o, buf)
@@ -171,14 +171,14 @@ func (rec *record) write(o *output) (written bool, err error) {
 
 // putHead writes the fields that all records have, but for the source: texts are in the order of the fields.
 func (rec *record) putHead(b *payload.Builder, o *output) {
-	if rec.settled == nil {
+	if rec.resolved == nil {
 		if !rec.from.Time.IsZero() {
 			b.PutU64(o.time, typedfield.UnixNano(rec.from.Time))
 		}
 		b.PutU32(o.level, uint32(clamp(rec.from.Level)))
 	} else {
-		b.PutU64(o.time, rec.settled.time)
-		b.PutU32(o.level, uint32(rec.settled.level))
+		b.PutU64(o.time, rec.resolved.time)
+		b.PutU32(o.level, uint32(rec.resolved.level))
 	}
 	if rec.h.traceContext != nil {
 		b.ID(o.traceID, rec.traceID[:], rec.traceID != [16]byte{})
@@ -193,17 +193,17 @@ func (rec *record) end(b *payload.Builder, o *output, buf *[]byte) (written bool
 	}
 	b.Drop(rec.dropped)
 	none := rec.taken == all || rec.call == nil && len(rec.more) == 0
-	if none && len(rec.context) == 0 && rec.bound.prefix.Empty() {
+	if none && len(rec.context) == 0 && rec.preformatted.prefix.Empty() {
 		b.Raw(o.attributes, noAttributes)
 		return o.event.WritePayload(b, buf)
 	}
 	var w attrjson.Writer
 	if len(rec.context) == 0 {
-		b.PrefixedObject(&w, &rec.bound.prefix)
+		b.PrefixedObject(&w, &rec.preformatted.prefix)
 	} else {
 		b.PrefixedObject(&w, &attrjson.Prefix{Duplicates: rec.h.duplicates})
 		w.Attrs(rec.context)
-		w.Prefix(&rec.bound.prefix)
+		w.Prefix(&rec.preformatted.prefix)
 	}
 	switch {
 	case none:
@@ -222,7 +222,7 @@ func (rec *record) end(b *payload.Builder, o *output, buf *[]byte) (written bool
 var noAttributes = []byte("{}")
 
 // putValues writes the values of declared fields.
-func (s *settled) putValues(b *payload.Builder, fields []field) {
+func (s *resolved) putValues(b *payload.Builder, fields []field) {
 	for i := range fields {
 		if v := &s.values[i]; v.leaf > 0 {
 			fields[i].Put(b, v.num, v.text)
@@ -249,8 +249,8 @@ func headOf(r *slog.Record) (hd head) {
 
 // source returns the source of a record.
 func (rec *record) source() string {
-	if rec.settled != nil && rec.h.replace != nil {
-		return rec.settled.source
+	if rec.resolved != nil && rec.h.replace != nil {
+		return rec.resolved.source
 	}
 	return rec.h.sources.text(rec.from)
 }
@@ -281,7 +281,7 @@ const headAttrs = 4
 
 // replaceHead lets ReplaceAttr see what has fields of its own: time, level, message and source. What it
 // returns goes into the field if that can hold it, and else becomes an attribute.
-func (rec *record) replaceHead(s *settled) {
+func (rec *record) replaceHead(s *resolved) {
 	r, hd := rec.from, &s.head
 	if !r.Time.IsZero() {
 		hd.time = 0

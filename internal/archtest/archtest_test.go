@@ -108,7 +108,7 @@ func violations(f file, imported string) (list []string) {
 		return nil
 	}
 	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "internal/abi", "internal/memory/layout", "internal/memory/ring") &&
-		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/spread.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "internal/processcontext/layout_linux.go", "reader/alias.go"}, f.path),
+		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/bufpool.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "internal/processcontext/layout_linux.go", "reader/alias.go"}, f.path),
 		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool, internal/processcontext and reader")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")

@@ -9,14 +9,14 @@ import (
 	"github.com/userevents/userevents-go/internal/panictext"
 )
 
-// settled is the attributes of a record in lists that may be changed: LogValuers are resolved, ReplaceAttr has seen
+// resolved has the attributes of a record in lists that may be changed: LogValuers are resolved, ReplaceAttr has seen
 // each attribute, groups are copied, and empty groups are empty attributes, which encoders ignore. Its memory is pooled.
-type settled struct {
-	settler
+type resolved struct {
+	resolver
 	head
-	context []slog.Attr
-	bound   *bound
-	more    []slog.Attr // of the call
+	context      []slog.Attr
+	preformatted *preformatted
+	more         []slog.Attr // of the call
 
 	values []value      // of the declared fields
 	leaves []*slog.Attr // the attributes that are no groups
@@ -35,10 +35,10 @@ type taken struct {
 // maxKept keeps the few large lists from staying in memory for ever.
 const maxKept = 1000
 
-var pool = sync.Pool{New: func() any { return new(settled) }}
+var pool = sync.Pool{New: func() any { return new(resolved) }}
 
-// settle settles the attributes of a record.
-func (rec *record) settle(s *settled) {
+// resolve resolves the attributes of a record into lists of its own.
+func (rec *record) resolve(s *resolved) {
 	s.head = headOf(rec.from)
 	if s.replace != nil || len(rec.context) > 0 {
 		s.context = s.room(headAttrs + len(rec.context))
@@ -48,7 +48,7 @@ func (rec *record) settle(s *settled) {
 		for i := range rec.context {
 			s.context = append(s.context, s.attr(&rec.context[i]))
 		}
-		s.groups = append(s.groups, rec.bound.groups...)
+		s.groups = append(s.groups, rec.preformatted.groups...)
 	}
 	list := s.room(rec.from.NumAttrs() + len(rec.more))
 	rec.from.Attrs(func(a slog.Attr) bool {
@@ -60,17 +60,17 @@ func (rec *record) settle(s *settled) {
 	}
 	s.more = list
 	rec.use(s)
-	rec.settled = s
+	rec.resolved = s
 	rec.dropped += s.dropped
 }
 
 // use makes the lists of s those of the record.
-func (rec *record) use(s *settled) {
-	rec.context, rec.bound, rec.call, rec.more = s.context, s.bound, nil, s.more
+func (rec *record) use(s *resolved) {
+	rec.context, rec.preformatted, rec.call, rec.more = s.context, s.preformatted, nil, s.more
 }
 
 // release returns the lists to the pool, without references to the program's values.
-func (s *settled) release() {
+func (s *resolved) release() {
 	if cap(s.arena) > maxKept {
 		return
 	}
@@ -80,23 +80,23 @@ func (s *settled) release() {
 	clear(s.leaves)
 	clear(s.took)
 	clear(s.seenNames)
-	*s = settled{
-		settler: settler{arena: s.arena[:0], groups: s.groups[:0]},
-		values:  s.values[:0], leaves: s.leaves[:0], took: s.took[:0],
+	*s = resolved{
+		resolver: resolver{arena: s.arena[:0], groups: s.groups[:0]},
+		values:   s.values[:0], leaves: s.leaves[:0], took: s.took[:0],
 		seenNames: s.seenNames,
 	}
 	pool.Put(s)
 }
 
 // take takes an attribute out of the lists.
-func (s *settled) take(leaf int32) {
+func (s *resolved) take(leaf int32) {
 	from := s.leaves[leaf-1]
 	s.took = append(s.took, taken{from, *from})
 	*from = slog.Attr{}
 }
 
 // putBack puts all attributes back that were taken out.
-func (s *settled) putBack() {
+func (s *resolved) putBack() {
 	for i := range s.took {
 		*s.took[i].from = s.took[i].attr
 	}
@@ -104,11 +104,11 @@ func (s *settled) putBack() {
 
 // gather puts what the handler adds to records into one list with the attributes of the call, as far as the handler has not
 // encoded it for good.
-func (s *settled) gather() {
-	if s.bound.steps == nil {
+func (s *resolved) gather() {
+	if s.preformatted.steps == nil {
 		return
 	}
-	for at := s.bound.steps; at != nil; {
+	for at := s.preformatted.steps; at != nil; {
 		n := 0 // attributes since the last group
 		for before := at; before != nil && before.group == ""; before = before.before {
 			n += len(before.attrs)
@@ -126,11 +126,11 @@ func (s *settled) gather() {
 			at = at.before
 		}
 	}
-	s.bound = s.bound.before
+	s.preformatted = s.preformatted.before
 }
 
-// copied returns an attribute that is settled, with groups of its own.
-func (s *settled) copied(a slog.Attr) slog.Attr {
+// copied returns an attribute that is resolved, with groups of its own.
+func (s *resolved) copied(a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindGroup {
 		list := s.room(len(a.Value.Group()))
 		for _, a := range a.Value.Group() {
@@ -148,20 +148,20 @@ type name struct {
 }
 
 // dropDuplicates keeps the last one of several attributes or groups with the same key in the same group.
-func (s *settled) dropDuplicates() {
+func (s *resolved) dropDuplicates() {
 	if s.seenNames == nil {
 		s.seenNames = map[name]*slog.Attr{}
 	}
 	s.drop(s.context, 0)
 	innermost := 0
-	if len(s.bound.groups) > 0 { // which the handler has opened, and encoded for good
+	if len(s.preformatted.groups) > 0 { // which the handler has opened, and encoded for good
 		innermost = -1
 	}
 	s.drop(s.more, innermost)
 }
 
 // drop does that in one group, and returns whether it has any attributes.
-func (s *settled) drop(attrs []slog.Attr, parent int) (some bool) {
+func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 	for i := range attrs {
 		a := &attrs[i]
 		switch {
@@ -192,8 +192,8 @@ func (s *settled) drop(attrs []slog.Attr, parent int) (some bool) {
 // that holds itself.
 const maxEntered = 1000
 
-// settler settles attributes one by one.
-type settler struct {
+// resolver resolves attributes one by one.
+type resolver struct {
 	replace func([]string, slog.Attr) slog.Attr
 	groups  []string // that are open, the outermost first; only for replace
 
@@ -207,7 +207,7 @@ type settler struct {
 }
 
 // room returns an empty list with room for n attributes.
-func (s *settler) room(n int) []slog.Attr {
+func (s *resolver) room(n int) []slog.Attr {
 	if s.freeze {
 		return make([]slog.Attr, 0, n)
 	}
@@ -220,7 +220,7 @@ func (s *settler) room(n int) []slog.Attr {
 }
 
 // list returns a copy of a list.
-func (s *settler) list(attrs []slog.Attr) []slog.Attr {
+func (s *resolver) list(attrs []slog.Attr) []slog.Attr {
 	list := s.room(len(attrs))
 	for i := range attrs {
 		list = append(list, s.attr(&attrs[i]))
@@ -229,7 +229,7 @@ func (s *settler) list(attrs []slog.Attr) []slog.Attr {
 }
 
 // attr returns what becomes of an attribute.
-func (s *settler) attr(a *slog.Attr) slog.Attr {
+func (s *resolver) attr(a *slog.Attr) slog.Attr {
 	if s.replace == nil {
 		switch a.Value.Kind() {
 		case slog.KindGroup, slog.KindLogValuer, slog.KindAny:
@@ -241,7 +241,7 @@ func (s *settler) attr(a *slog.Attr) slog.Attr {
 }
 
 // seen is attr for an attribute that ReplaceAttr has seen. It has not seen those in a group.
-func (s *settler) seen(a slog.Attr) slog.Attr {
+func (s *resolver) seen(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindGroup:
 		return s.group(a)
@@ -256,7 +256,7 @@ func (s *settler) seen(a slog.Attr) slog.Attr {
 	return a
 }
 
-func (s *settler) group(a slog.Attr) slog.Attr {
+func (s *resolver) group(a slog.Attr) slog.Attr {
 	attrs := a.Value.Group()
 	if len(attrs) == 0 {
 		return slog.Attr{}
