@@ -27,10 +27,10 @@ import (
 
 // exporters returns a program's exporters of spans and metrics.
 func (m *machine) exporters(name string) (*ueventstrace.Exporter, *ueventsmetric.Exporter) {
-	spans, err := ueventstrace.NewExporter(name, ueventstrace.WithEventProvider(m.provider()))
+	spans, err := ueventstrace.NewExporter(name, ueventstrace.WithProvider(m.provider()))
 	require.NoError(m.t, err)
 	m.t.Cleanup(func() { assert.NoError(m.t, spans.Shutdown(context.Background())) })
-	points, err := ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(m.provider()))
+	points, err := ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(m.provider()))
 	require.NoError(m.t, err)
 	m.t.Cleanup(func() { assert.NoError(m.t, points.Shutdown(context.Background())) })
 	return spans, points

@@ -53,7 +53,7 @@ func run(ctx context.Context, w io.Writer, p *uevents.Provider, interval time.Du
 	forZerolog, _ := sloghandler.New("loggers_zerolog", options)
 	forLogr, _ := sloghandler.New("loggers_logr", options)
 	forSDK, _ := sloghandler.New("loggers_sdk", options)
-	records, _ := ueventslog.NewLoggerProvider("loggers_otel", ueventslog.WithEventProvider(p))
+	records, _ := ueventslog.NewLoggerProvider("loggers_otel", ueventslog.WithProvider(p))
 	defer func() {
 		err = errors.Join(err, forZap.Close(), forZerolog.Close(), forLogr.Close(), forSDK.Close(),
 			records.Shutdown(context.WithoutCancel(ctx)))

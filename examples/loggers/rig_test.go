@@ -38,7 +38,7 @@ func (r *rig) handler(name string) *sloghandler.Handler {
 }
 
 func (r *rig) loggerProvider(name string) *ueventslog.LoggerProvider {
-	p, err := ueventslog.NewLoggerProvider(name, ueventslog.WithEventProvider(r.provider))
+	p, err := ueventslog.NewLoggerProvider(name, ueventslog.WithProvider(r.provider))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { assert.NoError(r.t, p.Shutdown(r.t.Context())) })
 	return p

@@ -40,7 +40,7 @@ func TestShop(t *testing.T) {
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := ueventsmetric.NewExporter("metrics", ueventsmetric.WithEventProvider(p))
+	exporter, err := ueventsmetric.NewExporter("metrics", ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(time.Hour))))
 	defer func() { assert.NoError(t, provider.Shutdown(context.Background())) }()

@@ -35,7 +35,7 @@ func newTelemetry(ctx context.Context, w io.Writer, p *uevents.Provider) (*telem
 	opts := []autoexport.Option{
 		autoexport.WithDefaultExporters("user_events"),
 		autoexport.WithEventName("service"),
-		autoexport.WithEventProvider(p),
+		autoexport.WithProvider(p),
 	}
 	events, logErr := sloghandler.New(autoexport.EventName(opts...), &sloghandler.Options{Provider: p, TraceContext: oteltrace.Context})
 	here := slog.NewMultiHandler(slog.NewJSONHandler(w, nil), events)

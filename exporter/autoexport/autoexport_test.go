@@ -114,10 +114,10 @@ func TestLongestName(t *testing.T) {
 	p := ueventstest.New(t, nil).Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	name := strings.Repeat("n", 52)
-	_, err := ueventstrace.NewExporter(name, ueventstrace.WithEventProvider(p))
+	_, err := ueventstrace.NewExporter(name, ueventstrace.WithProvider(p))
 	assert.NoError(t, err)
-	_, err = ueventslog.NewExporter(name, ueventslog.WithEventProvider(p))
+	_, err = ueventslog.NewExporter(name, ueventslog.WithProvider(p))
 	assert.NoError(t, err)
-	_, err = ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(p))
+	_, err = ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
 	assert.NoError(t, err)
 }

@@ -42,7 +42,7 @@ func child() int {
 	kernel := ueventstest.NewKernel(nil)
 	defer kernel.Close()
 	opts := []autoexport.Option{
-		autoexport.WithEventProvider(kernel.Provider()), autoexport.WithTraceOptions(ueventstrace.WithResourceAttributes("a", "b")),
+		autoexport.WithProvider(kernel.Provider()), autoexport.WithTraceOptions(ueventstrace.WithResourceAttributes("a", "b")),
 	}
 	id := identity{SDK: exported(sdktrace.NewTracerProvider(sdktrace.WithSyncer(memory))), Errors: handler.take(), Name: autoexport.EventName(opts...)}
 	for _, exporters := range []string{"user_events", "memory,user_events"} {

@@ -64,10 +64,10 @@ func WithEventName(name string) Option {
 	return func(c *config) { c.eventName = name }
 }
 
-// WithEventProvider registers the events with a provider that the program has opened. It is borrowed: the function that Setup
+// WithProvider registers the events with a provider that the program has opened. It is borrowed: the function that Setup
 // returns leaves it open. The default, also for nil, is one for all signals, which Setup opens with [uevents.Open] and that
 // function closes.
-func WithEventProvider(p *uevents.Provider) Option {
+func WithProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.events = p }
 }
 
@@ -88,7 +88,7 @@ func WithResource(r *resource.Resource) Option {
 }
 
 // WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up. The provider of
-// events is that of this package's [WithEventProvider].
+// events is that of this package's [WithProvider].
 func WithTraceOptions(opts ...ueventstrace.ProcessorOption) Option {
 	return func(c *config) {
 		c.traces = append(c.traces, opts...)

@@ -55,7 +55,7 @@ func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
 	s, err := exporters(ctx, "OTEL_TRACES_EXPORTER", p.exporters, contrib.NewSpanExporter)
 	p.keep(err)
 	if s.alone {
-		opts := append(p.ownTraces, ueventstrace.WithResource(p.resource), ueventstrace.WithEventProvider(p.open()))
+		opts := append(p.ownTraces, ueventstrace.WithResource(p.resource), ueventstrace.WithProvider(p.open()))
 		own, err := ueventstrace.NewTracerProvider(p.eventName, opts...)
 		p.keep(err)
 		p.shutdowns = append(p.shutdowns, own.Shutdown)
@@ -64,7 +64,7 @@ func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
 	var processors []sdktrace.SpanProcessor
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
 	if s.events {
-		processor, err := ueventstrace.NewProcessor(p.eventName, append(p.traces, ueventstrace.WithEventProvider(p.open()))...)
+		processor, err := ueventstrace.NewProcessor(p.eventName, append(p.traces, ueventstrace.WithProvider(p.open()))...)
 		p.keep(err)
 		processors = append(processors, processor)
 		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(nil, processor)))
@@ -90,7 +90,7 @@ func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
 	s, err := exporters(ctx, "OTEL_LOGS_EXPORTER", p.exporters, contrib.NewLogExporter)
 	p.keep(err)
 	if s.alone {
-		opts := append(p.ownLogs, ueventslog.WithResource(p.resource), ueventslog.WithEventProvider(p.open()))
+		opts := append(p.ownLogs, ueventslog.WithResource(p.resource), ueventslog.WithProvider(p.open()))
 		own, err := ueventslog.NewLoggerProvider(p.eventName, opts...)
 		p.keep(err)
 		p.shutdowns = append(p.shutdowns, own.Shutdown)
@@ -98,7 +98,7 @@ func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
 	}
 	var processors []sdklog.Processor
 	if s.events {
-		processor, err := ueventslog.NewProcessor(p.eventName, append(p.logs, ueventslog.WithEventProvider(p.open()))...)
+		processor, err := ueventslog.NewProcessor(p.eventName, append(p.logs, ueventslog.WithProvider(p.open()))...)
 		p.keep(err)
 		processors = append(processors, processor)
 	}
@@ -125,7 +125,7 @@ func (p *providers) meters(ctx context.Context) metric.MeterProvider {
 	p.keep(err)
 	opts := []sdkmetric.Option{sdkmetric.WithResource(p.resource)}
 	if s.events {
-		exporter, err := ueventsmetric.NewExporter(p.eventName, append(p.metrics, ueventsmetric.WithEventProvider(p.open()))...)
+		exporter, err := ueventsmetric.NewExporter(p.eventName, append(p.metrics, ueventsmetric.WithProvider(p.open()))...)
 		p.keep(err)
 		s.others = append(s.others, sdkmetric.NewPeriodicReader(exporter))
 	}

@@ -114,13 +114,13 @@ func TestSetupEventName(t *testing.T) {
 func TestSetupOneProvider(t *testing.T) {
 	newProgram(t, "user_events")
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	shutdown, err := autoexport.Setup(t.Context(), shop, autoexport.WithEventProvider(nil))
+	shutdown, err := autoexport.Setup(t.Context(), shop, autoexport.WithProvider(nil))
 	assert.Equal(t, 1, strings.Count(err.Error(), "none"), err)
 	require.NoError(t, shutdown(t.Context()))
 
 	failed, openErr := uevents.Open(nil)
 	require.Error(t, openErr)
-	shutdown, err = autoexport.Setup(t.Context(), shop, autoexport.WithEventProvider(failed), autoexport.WithMetricOptions(ueventsmetric.WithMaxPayload(-1)))
+	shutdown, err = autoexport.Setup(t.Context(), shop, autoexport.WithProvider(failed), autoexport.WithMetricOptions(ueventsmetric.WithMaxPayload(-1)))
 	assert.ErrorIs(t, err, openErr)
 	assert.ErrorContains(t, err, "negative", "the program's own mistakes are said, too")
 	require.NoError(t, shutdown(t.Context()))
@@ -128,7 +128,7 @@ func TestSetupOneProvider(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "memory")
 	t.Setenv("OTEL_LOGS_EXPORTER", "none")
 	t.Setenv("OTEL_METRICS_EXPORTER", "none")
-	shutdown, err = autoexport.Setup(t.Context(), autoexport.WithEventProvider(failed))
+	shutdown, err = autoexport.Setup(t.Context(), autoexport.WithProvider(failed))
 	require.NoError(t, err, "no signal has events")
 	require.NoError(t, shutdown(t.Context()))
 }

@@ -69,7 +69,7 @@ func newProgram(t *testing.T, exporters string) *program {
 
 // setup calls Setup. Events go to the simulated kernel.
 func (p *program) setup(opts ...autoexport.Option) (shutdown func(context.Context) error, err error) {
-	return autoexport.Setup(p.t.Context(), append(opts, autoexport.WithEventProvider(p.provider))...)
+	return autoexport.Setup(p.t.Context(), append(opts, autoexport.WithProvider(p.provider))...)
 }
 
 // work uses each signal once, through OpenTelemetry's globals.

@@ -228,7 +228,7 @@ func TestCommonSchemaTooSmall(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(150))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(150))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "too small")
 	assert.Empty(t, k.Events())
@@ -240,7 +240,7 @@ func TestCommonSchemaNameTooLong(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(400),
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithCommonSchema4(), ueventslog.WithMaxPayload(400),
 		ueventslog.WithDeclarations(ueventslog.Declare[number]("e", &ueventslog.DeclarationOptions{Name: strings.Repeat("n", 200)})))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, `declaration of "e"`)

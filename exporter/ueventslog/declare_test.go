@@ -233,7 +233,7 @@ func TestRefusedDeclarations(t *testing.T) {
 			k := ueventstest.New(t, nil)
 			provider := k.Provider()
 			defer provider.Close()
-			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(c.list...))...)
+			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithProvider(provider), ueventslog.WithDeclarations(c.list...))...)
 			require.ErrorContains(t, err, c.message)
 			require.ErrorIs(t, err, fs.ErrInvalid)
 			tr, err := k.Attach(ueventstest.Ftrace, "app_log_info")
@@ -263,7 +263,7 @@ func TestConflict(t *testing.T) {
 		require.NoError(t, err)
 		_, err = other.Register(d, nil)
 		require.NoError(t, err)
-		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(ueventslog.Declare[number]("e", nil)),
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithDeclarations(ueventslog.Declare[number]("e", nil)),
 			ueventslog.WithNaming(naming))
 		if naming == uevents.NameExact {
 			require.ErrorIs(t, err, uevents.ErrConflict)
@@ -333,7 +333,7 @@ func TestComplete(t *testing.T) {
 // TestCompleteAfterRefusal: a record that the kernel did not take for the event of its declaration is no duplicate.
 func TestCompleteAfterRefusal(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(httpRequest))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithDeclarations(httpRequest))
 	require.NoError(t, err)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

@@ -55,10 +55,10 @@ func TestEnabled(t *testing.T) {
 				k := ueventstest.New(t, &ueventstest.Options{ABI: abi})
 				provider := k.Provider()
 				defer provider.Close()
-				p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), declaredForEnabled)
+				p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), declaredForEnabled)
 				assert.NoError(t, err)
 				logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("x")
-				own, err := ueventslog.NewLoggerProvider("app", ueventslog.WithEventProvider(provider), declaredForEnabled)
+				own, err := ueventslog.NewLoggerProvider("app", ueventslog.WithProvider(provider), declaredForEnabled)
 				assert.NoError(t, err)
 				if attached != "" {
 					_, err := k.Attach(ueventstest.Perf, attached)

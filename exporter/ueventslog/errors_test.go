@@ -53,9 +53,9 @@ func handled(t *testing.T, handle func(error)) {
 // and the log record that it makes fails without a further report.
 func TestErrors(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider))
+	p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider))
 	require.NoError(t, err)
-	e, err := ueventslog.NewExporter("app", ueventslog.WithEventProvider(provider))
+	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestErrors(t *testing.T) {
 // TestExportGoesOn: a record that the kernel refuses does not keep others from being written.
 func TestExportGoesOn(t *testing.T) {
 	k, r, provider := newRefusing(t)
-	e, err := ueventslog.NewExporter("app", ueventslog.WithEventProvider(provider))
+	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestUnusable(t *testing.T) {
 		opts []ueventslog.Option
 		is   error
 	}{
-		"provider closed":           {"app", []ueventslog.Option{ueventslog.WithEventProvider(closed)}, uevents.ErrClosed},
+		"provider closed":           {"app", []ueventslog.Option{ueventslog.WithProvider(closed)}, uevents.ErrClosed},
 		"name":                      {"my app", nil, tracepoint.ErrInvalid},
 		"empty name, common schema": {"", []ueventslog.Option{ueventslog.WithCommonSchema4()}, tracepoint.ErrInvalid},
 	} {
@@ -116,7 +116,7 @@ func TestUnusable(t *testing.T) {
 			if c.opts == nil || len(c.opts) == 1 && name != "provider closed" {
 				provider := ueventstest.New(t, nil).Provider()
 				defer provider.Close()
-				c.opts = append(c.opts, ueventslog.WithEventProvider(provider))
+				c.opts = append(c.opts, ueventslog.WithProvider(provider))
 			}
 			p, err := ueventslog.NewProcessor(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
@@ -152,7 +152,7 @@ func TestOneError(t *testing.T) {
 				"needs an event name": {"app", ueventslog.WithDeclarations(ueventslog.Declare[number]("", nil))},
 				"unknown Naming 99":   {"app", ueventslog.WithNaming(99)},
 			} {
-				opts := []ueventslog.Option{ueventslog.WithEventProvider(provider), ueventslog.WithDeclarations(httpRequest), encoding, c.opt}
+				opts := []ueventslog.Option{ueventslog.WithProvider(provider), ueventslog.WithDeclarations(httpRequest), encoding, c.opt}
 				_, err := ueventslog.NewProcessor(c.name, opts...)
 				_, ownErr := ueventslog.NewLoggerProvider(c.name, forProvider(opts)...)
 				require.EqualError(t, ownErr, err.Error())
@@ -165,7 +165,7 @@ func TestOneError(t *testing.T) {
 	}
 }
 
-// TestOwnProvider: without WithEventProvider the machine's kernel is asked, and what was opened is closed.
+// TestOwnProvider: without WithProvider the machine's kernel is asked, and what was opened is closed.
 func TestOwnProvider(t *testing.T) {
 	p, err := ueventslog.NewProcessor("app")
 	require.NotNil(t, p)

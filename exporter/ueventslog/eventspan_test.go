@@ -89,7 +89,7 @@ func TestRecordedIDs(t *testing.T) {
 func TestIDsOfSpans(t *testing.T) {
 	rig, bySDK := traced(t)
 	own, byOwn := tracedOwn(t)
-	spans, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithEventProvider(rig.borrowed))
+	spans, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithProvider(rig.borrowed))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, spans.Shutdown(t.Context())) }()
 	starts := rig.attach(t, "app_span_start")

@@ -21,7 +21,7 @@ func ExampleNewLoggerProvider() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p))
+	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithProvider(p))
 	if err != nil {
 		stdlog.Print(err) // what is missing; the provider works, and is never enabled
 	}
@@ -57,7 +57,7 @@ func ExampleNewProcessor() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p))
+	processor, err := ueventslog.NewProcessor("myapp", ueventslog.WithProvider(p))
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func ExampleDeclare() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(httpRequest))
+	provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithProvider(p), ueventslog.WithDeclarations(httpRequest))
 	if err != nil {
 		stdlog.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func ExampleNewExporter() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := ueventslog.NewExporter("myapp", ueventslog.WithEventProvider(p))
+	exporter, err := ueventslog.NewExporter("myapp", ueventslog.WithProvider(p))
 	if err != nil {
 		stdlog.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestPanickingErrors(t *testing.T) {
 // TestOwnErrors: the error handler gets the first failure, and may log it through the same provider.
 func TestOwnErrors(t *testing.T) {
 	k, kernel, borrowed := newRefusing(t)
-	own, err := ueventslog.NewLoggerProvider("app", ueventslog.WithEventProvider(borrowed))
+	own, err := ueventslog.NewLoggerProvider("app", ueventslog.WithProvider(borrowed))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

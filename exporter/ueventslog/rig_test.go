@@ -69,7 +69,7 @@ func newRig(t testing.TB, opts ...ueventslog.Option) *rig {
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Processor, err = ueventslog.NewProcessor("app", append([]ueventslog.Option{ueventslog.WithEventProvider(r.borrowed)}, opts...)...)
+	r.Processor, err = ueventslog.NewProcessor("app", append([]ueventslog.Option{ueventslog.WithProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	r.provider = r.newProvider(sdklog.WithProcessor(sdklog.NewSimpleProcessor(r.memory)))
 	return r
@@ -92,7 +92,7 @@ func forProvider(opts []ueventslog.Option) (list []ueventslog.ProviderOption) {
 func (r *rig) newOwn(t testing.TB, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {
 	t.Helper()
 	borrowed := r.kernel.Provider()
-	own, err := ueventslog.NewLoggerProvider("app", append([]ueventslog.ProviderOption{ueventslog.WithEventProvider(borrowed), ueventslog.WithResource(res)}, opts...)...)
+	own, err := ueventslog.NewLoggerProvider("app", append([]ueventslog.ProviderOption{ueventslog.WithProvider(borrowed), ueventslog.WithResource(res)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, own.Shutdown(context.Background()))

@@ -23,7 +23,7 @@ func newExporter(t testing.TB, opts ...ueventslog.Option) (*ueventslog.Exporter,
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
-	e, err := ueventslog.NewExporter("app", append(opts, ueventslog.WithEventProvider(provider))...)
+	e, err := ueventslog.NewExporter("app", append(opts, ueventslog.WithProvider(provider))...)
 	require.NoError(t, err)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

@@ -179,7 +179,7 @@ func TestLimits(t *testing.T) {
 	for limit, message := range map[int]string{100: "too small", -1: "negative"} {
 		k := ueventstest.New(t, nil)
 		provider := k.Provider()
-		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithMaxPayload(limit))
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithMaxPayload(limit))
 		require.ErrorIs(t, err, fs.ErrInvalid)
 		require.ErrorContains(t, err, message)
 		assert.False(t, p.Enabled(t.Context(), sdklog.EnabledParameters{}))
@@ -195,7 +195,7 @@ func TestSmallLimits(t *testing.T) {
 	for limit := 100; limit < 320; limit += step {
 		k := ueventstest.New(t, nil)
 		provider := k.Provider()
-		p, err := ueventslog.NewProcessor("app", ueventslog.WithEventProvider(provider), ueventslog.WithMaxPayload(limit),
+		p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithMaxPayload(limit),
 			ueventslog.WithResourceAttributes("host.name", "shard"), ueventslog.WithDeclarations(httpRequest))
 		if err == nil {
 			accepted++

@@ -20,7 +20,7 @@ func ExampleNewExporter() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p)) // without the option: on this machine's kernel
+	exporter, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithProvider(p)) // without the option: on this machine's kernel
 	if err != nil {
 		log.Print(err) // why there are no events; the exporter works, and writes nothing
 	}

@@ -24,9 +24,9 @@ type config struct {
 	aggregation sdkmetric.AggregationSelector
 }
 
-// WithEventProvider registers the events with a provider that the program has opened. It is borrowed: Shutdown leaves it open. The
+// WithProvider registers the events with a provider that the program has opened. It is borrowed: Shutdown leaves it open. The
 // default is to open one with [uevents.Open] and to close it at Shutdown; nil means the default.
-func WithEventProvider(p *uevents.Provider) Option {
+func WithProvider(p *uevents.Provider) Option {
 	return option(func(c *config) { c.Provider = p })
 }
 

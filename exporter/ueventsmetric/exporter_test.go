@@ -227,7 +227,7 @@ func TestInvalidArguments(t *testing.T) {
 			{"tiny", "a limit of 100 bytes is too small", ueventsmetric.WithMaxPayload(100)},
 			{"negative", "MaxPayload of -1 bytes is negative", ueventsmetric.WithMaxPayload(-1)},
 		} {
-			e, err := ueventsmetric.NewExporter(c.name, ueventsmetric.WithEventProvider(p), c.option)
+			e, err := ueventsmetric.NewExporter(c.name, ueventsmetric.WithProvider(p), c.option)
 			require.ErrorIs(t, err, fs.ErrInvalid, c.name)
 			require.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, `ueventsmetric "`+c.name+`": `)
@@ -257,7 +257,7 @@ func TestConflict(t *testing.T) {
 	defer func() { require.NoError(t, errors.Join(p.Close(), q.Close())) }()
 	_, err := q.Register(tracepoint.Declaration{Name: "app_metric_sum"}, nil)
 	require.NoError(t, err)
-	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithEventProvider(p))
+	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(p))
 	require.ErrorIs(t, err, uevents.ErrConflict)
 	tr, err := k.Attach(ueventstest.Perf, "app_metric_*")
 	require.NoError(t, err)

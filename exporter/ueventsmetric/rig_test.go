@@ -47,7 +47,7 @@ func newRigWith(t testing.TB, view sdkmetric.View, opts ...ueventsmetric.Option)
 		view = sdkmetric.NewView(sdkmetric.Instrument{Name: "none"}, sdkmetric.Stream{})
 	}
 	var err error
-	r.Exporter, err = ueventsmetric.NewExporter("app", append([]ueventsmetric.Option{ueventsmetric.WithEventProvider(r.borrowed)}, opts...)...)
+	r.Exporter, err = ueventsmetric.NewExporter("app", append([]ueventsmetric.Option{ueventsmetric.WithProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	r.reader = sdkmetric.NewManualReader(
 		sdkmetric.WithTemporalitySelector(r.Temporality), sdkmetric.WithAggregationSelector(r.Aggregation))

@@ -44,7 +44,7 @@ func TestMetricsOfTheExporter(t *testing.T) {
 	kernel := &refusing{Backend: backend.OpenSimulated(k)}
 	borrowed := backend.NewProvider(kernel).(*uevents.Provider)
 	defer func() { require.NoError(t, borrowed.Close()) }()
-	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithEventProvider(borrowed))
+	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(borrowed))
 	require.NoError(t, err)
 	tool, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)

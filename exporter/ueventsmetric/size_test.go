@@ -190,7 +190,7 @@ func TestTooSmall(t *testing.T) {
 	r := newRig(t) // for its kernel
 	p := r.kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	e, err := ueventsmetric.NewExporter("small", ueventsmetric.WithEventProvider(p), ueventsmetric.WithMaxPayload(150))
+	e, err := ueventsmetric.NewExporter("small", ueventsmetric.WithProvider(p), ueventsmetric.WithMaxPayload(150))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "small_metric_histogram: ")
 	require.ErrorContains(t, err, "a limit of 150 bytes is too small: the event takes at least 212")
@@ -208,9 +208,9 @@ func TestLongestName(t *testing.T) {
 	p := r.kernel.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
 	name := strings.Repeat("n", 52)
-	_, err := ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(p))
+	_, err := ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
-	e, err := ueventsmetric.NewExporter(name+"n", ueventsmetric.WithEventProvider(p))
+	e, err := ueventsmetric.NewExporter(name+"n", ueventsmetric.WithProvider(p))
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, uevents.ErrNotSupported)
 	_, err = r.kernel.Attach(0, name+"n_metric_exp_histogram") // the others are there

@@ -45,7 +45,7 @@ func Example() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(p))
+	provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithProvider(p))
 	if err != nil {
 		log.Fatal(err)
 	}

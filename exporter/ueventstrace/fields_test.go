@@ -261,7 +261,7 @@ func TestExporterWritesTheSame(t *testing.T) {
 			rig := newRig(t, ueventstrace.WithResourceAttributes("host.name", "shard"))
 			borrowed := rig.kernel.Provider()
 			defer borrowed.Close()
-			exporter, err := ueventstrace.NewExporter("export", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithResourceAttributes("host.name", "shard"))
+			exporter, err := ueventstrace.NewExporter("export", ueventstrace.WithProvider(borrowed), ueventstrace.WithResourceAttributes("host.name", "shard"))
 			require.NoError(t, err)
 			provider := rig.newProvider(sdktrace.WithBatcher(exporter))
 			defer func() { assert.NoError(t, provider.Shutdown(t.Context()), "which ends the batcher's goroutine") }()

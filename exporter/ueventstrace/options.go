@@ -42,9 +42,9 @@ type config struct {
 	propagates bool
 }
 
-// WithEventProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
+// WithProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
 // with nil, the constructor opens one with [uevents.Open], which Shutdown closes.
-func WithEventProvider(p *uevents.Provider) Option {
+func WithProvider(p *uevents.Provider) Option {
 	return option{processorOption{func(c *config) { c.Provider = p }}}
 }
 

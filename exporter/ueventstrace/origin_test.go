@@ -29,7 +29,7 @@ func TestOriginSurvives(t *testing.T) {
 	for limit := 250; limit < 4000; limit += 50 {
 		k := ueventstest.New(t, nil)
 		borrowed := k.Provider()
-		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithCommonSchema4(), ueventstrace.WithMaxPayload(limit))
+		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithProvider(borrowed), ueventstrace.WithCommonSchema4(), ueventstrace.WithMaxPayload(limit))
 		if err != nil {
 			require.ErrorIs(t, err, fs.ErrInvalid)
 			require.NoError(t, borrowed.Close())

@@ -125,7 +125,7 @@ func TestLeastLimitCommonSchema(t *testing.T) {
 	for limit := 100; accepted < 50; limit++ {
 		k := ueventstest.New(t, nil)
 		borrowed := k.Provider()
-		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed), ueventstrace.WithCommonSchema4(), ueventstrace.WithMaxPayload(limit))
+		p, err := ueventstrace.NewProcessor("app", ueventstrace.WithProvider(borrowed), ueventstrace.WithCommonSchema4(), ueventstrace.WithMaxPayload(limit))
 		if err != nil {
 			require.ErrorIs(t, err, fs.ErrInvalid)
 			require.Zero(t, accepted, "all above are accepted")

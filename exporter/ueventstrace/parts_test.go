@@ -231,7 +231,7 @@ func TestErrorHandlerUsesSpan(t *testing.T) {
 			}
 			k := ueventstest.New(t, nil)
 			borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
-			p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithEventProvider(borrowed))
+			p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithProvider(borrowed))
 			require.NoError(t, err)
 			attach := func() {
 				_, err := k.Attach(ueventstest.Perf, "app_span", "app_span_event", "app_span_link")

@@ -70,7 +70,7 @@ func TestExporterContract(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	defer p.Close()
-	exporter, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(p))
+	exporter, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(p))
 	require.NoError(t, err)
 	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -130,10 +130,10 @@ func TestUnusable(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	provider := k.Provider()
 	defer provider.Close()
-	p, err = ueventstrace.NewProcessor("no name", ueventstrace.WithEventProvider(provider))
+	p, err = ueventstrace.NewProcessor("no name", ueventstrace.WithProvider(provider))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	use(p)
-	p, err = ueventstrace.NewProcessor("tiny", ueventstrace.WithEventProvider(provider), ueventstrace.WithMaxPayload(100))
+	p, err = ueventstrace.NewProcessor("tiny", ueventstrace.WithProvider(provider), ueventstrace.WithMaxPayload(100))
 	require.ErrorContains(t, err, "a limit of 100 bytes is too small")
 	use(p)
 }
@@ -143,9 +143,9 @@ func TestLongestName(t *testing.T) {
 	for _, option := range []ueventstrace.ProcessorOption{ueventstrace.WithPerfettoSlices(), ueventstrace.WithCommonSchema4()} {
 		provider := ueventstest.New(t, nil).Provider()
 		longest := strings.Repeat("n", 64)
-		p, err := ueventstrace.NewProcessor(longest, ueventstrace.WithEventProvider(provider), option)
+		p, err := ueventstrace.NewProcessor(longest, ueventstrace.WithProvider(provider), option)
 		require.NoError(t, err)
-		_, err = ueventstrace.NewProcessor(longest+"n", ueventstrace.WithEventProvider(provider), option)
+		_, err = ueventstrace.NewProcessor(longest+"n", ueventstrace.WithProvider(provider), option)
 		require.ErrorIs(t, err, tracepoint.ErrInvalid)
 		require.NoError(t, p.Shutdown(t.Context()))
 		require.NoError(t, provider.Close())
@@ -172,7 +172,7 @@ func TestInvalidArguments(t *testing.T) {
 			{"negative", "MaxPayload of -1 bytes is negative", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(-1)}},
 			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.ProcessorOption{ueventstrace.WithPerfettoSlices(), commonSchema}},
 		} {
-			p, err := ueventstrace.NewProcessor(c.name, append(c.opts, ueventstrace.WithEventProvider(provider), nil)...)
+			p, err := ueventstrace.NewProcessor(c.name, append(c.opts, ueventstrace.WithProvider(provider), nil)...)
 			require.ErrorIs(t, err, fs.ErrInvalid, c.name)
 			require.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, `ueventstrace "`+c.name+`": `)
@@ -200,9 +200,9 @@ func TestErrors(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
 	defer borrowed.Close()
-	p, err := ueventstrace.NewProcessor("app", ueventstrace.WithEventProvider(borrowed))
+	p, err := ueventstrace.NewProcessor("app", ueventstrace.WithProvider(borrowed))
 	require.NoError(t, err)
-	e, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(borrowed))
+	e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
 	require.NoError(t, err)
 	_, err = k.Attach(ueventstest.Ftrace, "app_*")
 	require.NoError(t, err)
@@ -237,7 +237,7 @@ func TestErrorsOfParts(t *testing.T) {
 	for _, suffix := range endSuffixes {
 		k := ueventstest.New(t, nil)
 		borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
-		e, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(borrowed))
+		e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
 		require.NoError(t, err)
 		_, err = k.Attach(ueventstest.Ftrace, "app"+suffix)
 		require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestNilSpans(t *testing.T) {
 	assert.NotPanics(t, func() { r.OnEnd(nil) })
 	borrowed := r.kernel.Provider()
 	defer func() { require.NoError(t, borrowed.Close()) }()
-	e, err := ueventstrace.NewExporter("app", ueventstrace.WithEventProvider(borrowed))
+	e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
 	require.NoError(t, err)
 	assert.NotPanics(t, func() {
 		assert.NoError(t, e.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{nil, tracetest.SpanStub{Name: "s"}.Snapshot()}))

@@ -32,7 +32,7 @@ func newOwn(t testing.TB, opts ...ueventstrace.ProviderOption) *own {
 	k := ueventstest.New(t, nil)
 	borrowed := k.Provider()
 	t.Cleanup(func() { require.NoError(t, borrowed.Close()) })
-	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.ProviderOption{ueventstrace.WithEventProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
+	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.ProviderOption{ueventstrace.WithProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
 	return &own{p, k}
@@ -136,10 +136,10 @@ func TestProviderUnusable(t *testing.T) {
 	}
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
-	p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithEventProvider(unsupported), nil)
+	p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithProvider(unsupported), nil)
 	require.ErrorIs(t, err, unsupported.Err())
 	use(p)
-	p, err = ueventstrace.NewTracerProvider("no name", ueventstrace.WithEventProvider(unsupported))
+	p, err = ueventstrace.NewTracerProvider("no name", ueventstrace.WithProvider(unsupported))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	use(p)
 }

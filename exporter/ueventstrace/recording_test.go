@@ -148,7 +148,7 @@ func TestSameAsExporter(t *testing.T) {
 	p := newOwn(t)
 	borrowed := p.kernel.Provider()
 	defer borrowed.Close()
-	exporter, err := ueventstrace.NewExporter("export", ueventstrace.WithEventProvider(borrowed))
+	exporter, err := ueventstrace.NewExporter("export", ueventstrace.WithProvider(borrowed))
 	require.NoError(t, err)
 	ended := p.attach(t, "app_span", "app_span_event", "app_span_link")
 	exported := p.attach(t, "export_*")

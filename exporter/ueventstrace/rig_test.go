@@ -41,7 +41,7 @@ func newRig(t testing.TB, opts ...ueventstrace.ProcessorOption) *rig {
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Processor, err = ueventstrace.NewProcessor("app", append([]ueventstrace.ProcessorOption{ueventstrace.WithEventProvider(r.borrowed)}, opts...)...)
+	r.Processor, err = ueventstrace.NewProcessor("app", append([]ueventstrace.ProcessorOption{ueventstrace.WithProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	r.provider = r.newProvider(sdktrace.WithSyncer(r.memory))
 	return r

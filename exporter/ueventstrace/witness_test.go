@@ -184,7 +184,7 @@ func TestRandomSpans(t *testing.T) {
 	testscale.HostOnly(t)
 	rig, tool := traced(t)
 	name := "cs" // another name on the same kernel
-	cs, err := ueventstrace.NewExporter(name, ueventstrace.WithEventProvider(rig.borrowed), ueventstrace.WithCommonSchema4())
+	cs, err := ueventstrace.NewExporter(name, ueventstrace.WithProvider(rig.borrowed), ueventstrace.WithCommonSchema4())
 	require.NoError(t, err)
 	csTool := rig.attach(t, name+"_L4K4")
 	r := source{rand.New(rand.NewPCG(1, 2))}

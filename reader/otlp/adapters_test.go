@@ -73,7 +73,7 @@ func TestSpanOfAdapters(t *testing.T) {
 	var texts []string
 	for _, encoding := range []ueventstrace.Option{nil, ueventstrace.WithCommonSchema4()} {
 		c := converted(t, func(p *uevents.Provider) func() {
-			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding)
+			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithProvider(p), encoding)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 			return func() { require.NoError(t, x.ExportSpans(context.Background(), tracetest.SpanStubs{span}.Snapshots())) }
@@ -103,7 +103,7 @@ func TestSpanOfAdapters(t *testing.T) {
 func TestMetricOfAdapters(t *testing.T) {
 	set := attribute.NewSet(attribute.String("route", "/"))
 	c := converted(t, func(p *uevents.Provider) func() {
-		x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+		x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithProvider(p))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 		return func() {

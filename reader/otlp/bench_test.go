@@ -31,7 +31,7 @@ var usual = map[string]recordtest.Program{
 		}
 	},
 	"log": func(t testing.TB, p *uevents.Provider) func() {
-		logs, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p))
+		logs, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithProvider(p))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, logs.Shutdown(context.Background())) })
 		return func() {
@@ -43,7 +43,7 @@ var usual = map[string]recordtest.Program{
 		}
 	},
 	"span": func(t testing.TB, p *uevents.Provider) func() {
-		spans, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(p))
+		spans, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithProvider(p))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, spans.Shutdown(context.Background())) })
 		return func() {

@@ -99,7 +99,7 @@ func slogProgram(t testing.TB, p *uevents.Provider) func() {
 
 func logProgram(encoding ueventslog.Option) recordtest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
-		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), encoding,
+		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithProvider(p), encoding,
 			ueventslog.WithResource(shop), ueventslog.WithResourceAttributes("host.name", "replica"),
 			ueventslog.WithDeclarations(ueventslog.Declare[struct {
 				Route  string `uevent:"http.route"`
@@ -168,7 +168,7 @@ func testSpanStub(t testing.TB) tracetest.SpanStub {
 
 func spanProgram(encoding ueventstrace.Option) recordtest.Program {
 	return func(t testing.TB, p *uevents.Provider) func() {
-		x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding, ueventstrace.WithResourceAttributes("host.name", "replica"))
+		x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithProvider(p), encoding, ueventstrace.WithResourceAttributes("host.name", "replica"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 		return func() {
@@ -183,7 +183,7 @@ type fixedIDs struct{}
 func (fixedIDs) NewIDs(context.Context) (trace.TraceID, trace.SpanID)  { return testTrace, testSpan }
 func (fixedIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return testSpan }
 func spanStartProgram(t testing.TB, p *uevents.Provider) (write func()) {
-	x, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p))
+	x, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithProvider(p))
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(fixedIDs{}), sdktrace.WithSpanProcessor(x), sdktrace.WithResource(shop))
 	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
@@ -225,7 +225,7 @@ func testMetrics() *metricdata.ResourceMetrics {
 }
 
 func metricProgram(t testing.TB, p *uevents.Provider) func() {
-	x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+	x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 	return func() { require.NoError(t, x.Export(context.Background(), testMetrics())) }

@@ -35,7 +35,7 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 		n = 200
 	}
 	samples := recordtest.Samples(t, func(t testing.TB, p *uevents.Provider) func() {
-		x, err := ueventstrace.NewExporter("whole", ueventstrace.WithEventProvider(p))
+		x, err := ueventstrace.NewExporter("whole", ueventstrace.WithProvider(p))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 		return func() { require.NoError(t, x.ExportSpans(context.Background(), wholeSpans(n))) }

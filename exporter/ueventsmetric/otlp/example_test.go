@@ -19,7 +19,7 @@ func ExampleNewExporter() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := otlp.NewExporter(otlp.WithEventProvider(p)) // without the option: on this machine's kernel
+	exporter, err := otlp.NewExporter(otlp.WithProvider(p)) // without the option: on this machine's kernel
 	if err != nil {
 		log.Print(err) // why there is no event; the exporter works, and writes nothing
 	}

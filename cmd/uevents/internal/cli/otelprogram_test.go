@@ -40,9 +40,9 @@ func otelProgram(args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	name, res := args[0], resource.NewSchemaless(attribute.String("service.name", "shop"))
-	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithEventProvider(p), ueventstrace.WithResource(res))
-	logs, logErr := ueventslog.NewLoggerProvider(name, ueventslog.WithEventProvider(p), ueventslog.WithResource(res))
-	exporter, pointErr := ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(p))
+	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithProvider(p), ueventstrace.WithResource(res))
+	logs, logErr := ueventslog.NewLoggerProvider(name, ueventslog.WithProvider(p), ueventslog.WithResource(res))
+	exporter, pointErr := ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
 	if err := errors.Join(spanErr, logErr, pointErr); err != nil {
 		return err
 	}

@@ -60,9 +60,9 @@ func shopMain(args []string) (err error) {
 		Provider: p, TraceContext: oteltrace.Context,
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[shopRequest]("request", nil)},
 	})
-	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithEventProvider(p),
+	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithProvider(p),
 		ueventstrace.WithResource(resource.NewSchemaless(attribute.String("service.name", program))))
-	metrics, metricErr := ueventsmetric.NewExporter(name, ueventsmetric.WithEventProvider(p))
+	metrics, metricErr := ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
 	if err := errors.Join(logErr, spanErr, metricErr); err != nil {
 		return err
 	}

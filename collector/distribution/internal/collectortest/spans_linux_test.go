@@ -66,7 +66,7 @@ func writeSpans(w *writer) (err error) {
 	defer func() { err = errors.Join(err, kernel.Close()) }()
 	simulated := kernel.Provider()
 	defer func() { err = errors.Join(err, simulated.Close()) }()
-	provider, err := ueventstrace.NewTracerProvider(named("spans"), ueventstrace.WithEventProvider(simulated))
+	provider, err := ueventstrace.NewTracerProvider(named("spans"), ueventstrace.WithProvider(simulated))
 	if err != nil {
 		return err
 	}

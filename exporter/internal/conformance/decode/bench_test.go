@@ -61,7 +61,7 @@ var fiveAttributes = []attribute.KeyValue{
 
 func logUsual(encoding ueventslog.Option) func(t testing.TB, p *uevents.Provider, attach func()) {
 	return func(t testing.TB, p *uevents.Provider, attach func()) {
-		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithEventProvider(p), encoding)
+		provider, err := ueventslog.NewLoggerProvider("myapp", ueventslog.WithProvider(p), encoding)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 		attach()
@@ -78,7 +78,7 @@ func logUsual(encoding ueventslog.Option) func(t testing.TB, p *uevents.Provider
 
 func spanUsual(encoding ueventstrace.Option) func(t testing.TB, p *uevents.Provider, attach func()) {
 	return func(t testing.TB, p *uevents.Provider, attach func()) {
-		provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(p), encoding)
+		provider, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithProvider(p), encoding)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 		attach()

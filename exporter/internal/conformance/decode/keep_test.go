@@ -85,7 +85,7 @@ func TestEventsAreCopies(t *testing.T) {
 
 // writeNested writes a span with events, links, a resource and a scope, all of which have attributes.
 func (r *rig) writeNested(encoding ueventstrace.Option) []ueventstest.Record {
-	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), encoding,
+	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithProvider(r.provider), encoding,
 		ueventstrace.WithResourceAttributes("host.cpus"))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, x.Shutdown(context.Background())) })

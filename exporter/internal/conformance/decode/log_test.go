@@ -23,7 +23,7 @@ import (
 
 func newLogs(t testing.TB, r *rig, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {
 	t.Helper()
-	p, err := ueventslog.NewLoggerProvider("myapp", append(opts, ueventslog.WithEventProvider(r.provider))...)
+	p, err := ueventslog.NewLoggerProvider("myapp", append(opts, ueventslog.WithProvider(r.provider))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
 	r.attach()

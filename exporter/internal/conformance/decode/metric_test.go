@@ -67,7 +67,7 @@ func onePointOfEach() *metricdata.ResourceMetrics {
 // writeMetrics writes a point of each type on a simulated kernel.
 func (r *rig) writeMetrics(rm *metricdata.ResourceMetrics, opts ...ueventsmetric.Option) []ueventstest.Record {
 	r.t.Helper()
-	x, err := ueventsmetric.NewExporter("myapp", append(opts, ueventsmetric.WithEventProvider(r.provider))...)
+	x, err := ueventsmetric.NewExporter("myapp", append(opts, ueventsmetric.WithProvider(r.provider))...)
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, x.Shutdown(context.Background())) })
 	r.attach()

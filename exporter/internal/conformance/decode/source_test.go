@@ -22,14 +22,14 @@ func TestSource(t *testing.T) {
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[struct{ Route string }]("request", nil)},
 	})
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("otel", ueventslog.WithEventProvider(r.provider),
+	_, err = ueventslog.NewProcessor("otel", ueventslog.WithProvider(r.provider),
 		ueventslog.WithDeclarations(ueventslog.Declare[struct{ Route string }]("request", nil)))
 	require.NoError(t, err)
-	_, err = ueventstrace.NewProcessor("otel", ueventstrace.WithEventProvider(r.provider))
+	_, err = ueventstrace.NewProcessor("otel", ueventstrace.WithProvider(r.provider))
 	require.NoError(t, err)
-	_, err = ueventsmetric.NewExporter("otel", ueventsmetric.WithEventProvider(r.provider))
+	_, err = ueventsmetric.NewExporter("otel", ueventsmetric.WithProvider(r.provider))
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("header", ueventslog.WithEventProvider(r.provider), ueventslog.WithCommonSchema4())
+	_, err = ueventslog.NewProcessor("header", ueventslog.WithProvider(r.provider), ueventslog.WithCommonSchema4())
 	require.NoError(t, err)
 	_, err = r.provider.Register(tracepoint.MustParse("foreign u32 number"), nil)
 	require.NoError(t, err)

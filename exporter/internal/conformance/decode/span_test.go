@@ -69,7 +69,7 @@ func TestSpans(t *testing.T) {
 	for name, encoding := range map[string]ueventstrace.Option{"typed": nil, "Common Schema": ueventstrace.WithCommonSchema4()} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), encoding, ueventstrace.WithResourceAttributes("host.cpus"))
+			x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithProvider(r.provider), encoding, ueventstrace.WithResourceAttributes("host.cpus"))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 			r.attach()
@@ -203,7 +203,7 @@ func assertNested(t *testing.T, events, links []part, ev *reader.Event) {
 // TestSpanStart: a started span is read back, and the slice for Perfetto beside it is of KindOther.
 func TestSpanStart(t *testing.T) {
 	r := newRig(t)
-	p, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithPerfettoSlices())
+	p, err := ueventstrace.NewTracerProvider("myapp", ueventstrace.WithProvider(r.provider), ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
 	r.attach()
@@ -234,7 +234,7 @@ func TestSpanStart(t *testing.T) {
 // TestWellKnownAttributesOfSpans: attributes that the Common Schema renames have their own names again.
 func TestWellKnownAttributesOfSpans(t *testing.T) {
 	r := newRig(t)
-	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(r.provider), ueventstrace.WithCommonSchema4())
+	x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithProvider(r.provider), ueventstrace.WithCommonSchema4())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 	r.attach()

@@ -71,7 +71,7 @@ func openSlog(t *testing.T, p *uevents.Provider) adapter {
 }
 
 func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Option) adapter {
-	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), e,
+	processor, err := ueventslog.NewProcessor(program, ueventslog.WithProvider(p), e,
 		ueventslog.WithDeclarations(ueventslog.Declare[struct{ Status uint16 }]("http.request", nil)))
 	require.NoError(t, err)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(processor))
@@ -95,7 +95,7 @@ func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Option) adapter {
 }
 
 func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.ProcessorOption) adapter {
-	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithEventProvider(p), o)
+	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithProvider(p), o)
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
 	t.Cleanup(func() { assert.NoError(t, provider.Shutdown(context.Background())) })
@@ -116,7 +116,7 @@ func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.ProcessorOption
 }
 
 func openMetric(t *testing.T, p *uevents.Provider) adapter {
-	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithEventProvider(p))
+	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Shutdown(context.Background())) })
 	point := metricdata.DataPoint[int64]{Time: time.Now(), Value: 1, Exemplars: []metricdata.Exemplar[int64]{{Time: time.Now(), Value: 1}}}
@@ -142,7 +142,7 @@ func openMetric(t *testing.T, p *uevents.Provider) adapter {
 // TestSlogNameOfLog: the one pair of names with which two adapters have the same events, as their documentation says.
 func TestSlogNameOfLog(t *testing.T) {
 	openLog := func(p *uevents.Provider) (func() error, error) {
-		l, err := ueventslog.NewLoggerProvider(program, ueventslog.WithEventProvider(p))
+		l, err := ueventslog.NewLoggerProvider(program, ueventslog.WithProvider(p))
 		return func() error { return l.Shutdown(context.Background()) }, err
 	}
 	openSlog := func(p *uevents.Provider) (func() error, error) {

@@ -18,7 +18,7 @@ func TestMetricBatches(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithEventProvider(p))
+	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	tool, err := k.Attach(ueventstest.Perf, program+"_metric_sum")
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func TestSlogIDsOfSpans(t *testing.T) {
 	k := ueventstest.New(t, nil)
 	p := k.Provider()
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	provider, err := ueventstrace.NewTracerProvider(program, ueventstrace.WithEventProvider(p))
+	provider, err := ueventstrace.NewTracerProvider(program, ueventstrace.WithProvider(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 	tool, err := k.Attach(ueventstest.Perf, program+"_span_start")

@@ -75,7 +75,7 @@ func slogPositions(t *testing.T, p *uevents.Provider) positions {
 }
 
 func logPositions(t *testing.T, p *uevents.Provider, e ueventslog.Option) positions {
-	processor, err := ueventslog.NewProcessor(program, ueventslog.WithEventProvider(p), e, ueventslog.WithResourceAttributes("host.name"))
+	processor, err := ueventslog.NewProcessor(program, ueventslog.WithProvider(p), e, ueventslog.WithResourceAttributes("host.name"))
 	require.NoError(t, err)
 	emit := func(change func(*log.Record), name string, res []attribute.KeyValue, o ...log.LoggerOption) {
 		provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(keepOpen{processor}), sdklog.WithAttributeValueLengthLimit(-1),
@@ -121,7 +121,7 @@ type keepOpen struct{ sdklog.Processor }
 func (keepOpen) Shutdown(context.Context) error { return nil }
 
 func tracePositions(t *testing.T, p *uevents.Provider, e ueventstrace.Option) positions {
-	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithEventProvider(p), e, ueventstrace.WithResourceAttributes("host.name"))
+	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithProvider(p), e, ueventstrace.WithResourceAttributes("host.name"))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, processor.Shutdown(context.Background())) })
 	limits := sdktrace.NewSpanLimits()
@@ -164,7 +164,7 @@ func tracePositions(t *testing.T, p *uevents.Provider, e ueventstrace.Option) po
 }
 
 func metricPositions(t *testing.T, p *uevents.Provider) positions {
-	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithEventProvider(p))
+	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Shutdown(context.Background())) })
 	export := func(m metricdata.Metrics, scope instrumentation.Scope, point metricdata.DataPoint[int64]) {

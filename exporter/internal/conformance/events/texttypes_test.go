@@ -43,14 +43,14 @@ func TestTextsAreStrings(t *testing.T) {
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[everyText]("declared", nil)},
 	})
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("log", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[struct {
+	_, err = ueventslog.NewProcessor("log", ueventslog.WithProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[struct {
 		Text  string
 		Float float64
 	}]("declared", nil)))
 	require.NoError(t, err)
-	_, err = ueventstrace.NewProcessor("trace", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
+	_, err = ueventstrace.NewProcessor("trace", ueventstrace.WithProvider(p), ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)
-	_, err = ueventsmetric.NewExporter("metric", ueventsmetric.WithEventProvider(p))
+	_, err = ueventsmetric.NewExporter("metric", ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	_, err = structevent.Define[everyText](p, "struct_event", nil)
 	require.NoError(t, err)

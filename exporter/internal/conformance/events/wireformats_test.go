@@ -41,11 +41,11 @@ func TestEventNames(t *testing.T) {
 		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("http request", nil)},
 	})
 	require.NoError(t, err)
-	_, err = ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[request]("http request", nil)))
+	_, err = ueventslog.NewProcessor("myapp", ueventslog.WithProvider(p), ueventslog.WithDeclarations(ueventslog.Declare[request]("http request", nil)))
 	require.NoError(t, err)
-	_, err = ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
+	_, err = ueventstrace.NewProcessor("myapp", ueventstrace.WithProvider(p), ueventstrace.WithPerfettoSlices())
 	require.NoError(t, err)
-	_, err = ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+	_, err = ueventsmetric.NewExporter("myapp", ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	var registered []string
 	for _, e := range kernel.Events() {
@@ -67,15 +67,15 @@ func TestFields(t *testing.T) {
 	unused := maps.Clone(common)
 	for title, register := range map[string]func(*uevents.Provider) error{
 		"Data points": func(p *uevents.Provider) error {
-			_, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p))
+			_, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithProvider(p))
 			return err
 		},
 		"Spans": func(p *uevents.Provider) error {
-			_, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithPerfettoSlices())
+			_, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithProvider(p), ueventstrace.WithPerfettoSlices())
 			return err
 		},
 		"Log records": func(p *uevents.Provider) error {
-			_, err := ueventslog.NewExporter("myapp", ueventslog.WithEventProvider(p))
+			_, err := ueventslog.NewExporter("myapp", ueventslog.WithProvider(p))
 			if err != nil {
 				return err
 			}
@@ -133,9 +133,9 @@ func TestCollectorConfiguration(t *testing.T) {
 
 	kernel := ueventstest.New(t, nil)
 	p := kernel.Provider()
-	logs, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), ueventslog.WithCommonSchema4())
+	logs, err := ueventslog.NewProcessor("myapp", ueventslog.WithProvider(p), ueventslog.WithCommonSchema4())
 	require.NoError(t, err)
-	spans, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithEventProvider(p), ueventstrace.WithCommonSchema4())
+	spans, err := ueventstrace.NewProcessor("myapp", ueventstrace.WithProvider(p), ueventstrace.WithCommonSchema4())
 	require.NoError(t, err)
 	var registered []string
 	for _, e := range kernel.Events() {

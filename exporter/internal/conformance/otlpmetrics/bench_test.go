@@ -20,7 +20,7 @@ func TestAllocations(t *testing.T) {
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	e, err := otlp.NewExporter(otlp.WithEventProvider(p))
+	e, err := otlp.NewExporter(otlp.WithProvider(p))
 	require.NoError(t, err)
 	ctx := t.Context()
 	for name, rm := range testmetrics.Series(100) {

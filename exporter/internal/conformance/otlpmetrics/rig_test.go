@@ -45,7 +45,7 @@ func newRig(t testing.TB, opts ...otlp.Option) *rig {
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Exporter, err = otlp.NewExporter(append([]otlp.Option{otlp.WithEventProvider(r.borrowed)}, opts...)...)
+	r.Exporter, err = otlp.NewExporter(append([]otlp.Option{otlp.WithProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	return r
 }

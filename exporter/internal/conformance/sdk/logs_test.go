@@ -63,7 +63,7 @@ func TestLogs(t *testing.T) {
 			x, err := otlploghttp.New(ctx, otlploghttp.WithHTTPClient(sent.client()))
 			require.NoError(t, err)
 			c := converted(t, func(t testing.TB, p *uevents.Provider) func() {
-				own, err := ueventslog.NewProcessor("myapp", ueventslog.WithEventProvider(p), encoding,
+				own, err := ueventslog.NewProcessor("myapp", ueventslog.WithProvider(p), encoding,
 					ueventslog.WithResourceAttributes(keys...), ueventslog.WithMaxPayload(32<<10))
 				require.NoError(t, err)
 				provider := sdklog.NewLoggerProvider(sdklog.WithResource(resource), sdklog.WithProcessor(own), sdklog.WithProcessor(sdklog.NewSimpleProcessor(x)))

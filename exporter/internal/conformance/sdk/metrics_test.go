@@ -102,7 +102,7 @@ func TestMetrics(t *testing.T) {
 		require.NoError(t, x.Export(ctx, data))
 		require.NoError(t, x.Shutdown(ctx))
 		c := converted(t, func(t testing.TB, p *uevents.Provider) func() {
-			x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithEventProvider(p), ueventsmetric.WithMaxPayload(32<<10))
+			x, err := ueventsmetric.NewExporter("myapp", ueventsmetric.WithProvider(p), ueventsmetric.WithMaxPayload(32<<10))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, x.Shutdown(ctx)) })
 			return func() { require.NoError(t, x.Export(ctx, data)) }

@@ -76,7 +76,7 @@ func TestSpans(t *testing.T) {
 				keys = schemaKeys
 			}
 			c := converted(t, func(t testing.TB, p *uevents.Provider) func() {
-				x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithEventProvider(p), encoding,
+				x, err := ueventstrace.NewExporter("myapp", ueventstrace.WithProvider(p), encoding,
 					ueventstrace.WithResourceAttributes(keys...), ueventstrace.WithMaxPayload(32<<10))
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, x.Shutdown(ctx)) })

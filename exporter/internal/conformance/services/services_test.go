@@ -34,7 +34,7 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 	always := sdktrace.ParentBased(sdktrace.AlwaysSample())
 	// gated returns the SDK's options for spans of the second service.
 	gated := func(r *run) []sdktrace.TracerProviderOption {
-		processor, err := ueventstrace.NewProcessor(name, ueventstrace.WithEventProvider(p))
+		processor, err := ueventstrace.NewProcessor(name, ueventstrace.WithProvider(p))
 		require.NoError(r.t, err)
 		sampler := ueventstrace.NewSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.5)), processor)
 		return []sdktrace.TracerProviderOption{sdktrace.WithSpanProcessor(processor), sdktrace.WithSampler(sampler)}
@@ -46,7 +46,7 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 		new     tracerProvider
 	}{
 		{"own provider", true, requests / 3, func(r *run) trace.TracerProvider {
-			provider, err := ueventstrace.NewTracerProvider(name, ueventstrace.WithEventProvider(p))
+			provider, err := ueventstrace.NewTracerProvider(name, ueventstrace.WithProvider(p))
 			require.NoError(r.t, err)
 			r.shutdown = append(r.shutdown, provider.Shutdown)
 			return provider
@@ -65,7 +65,7 @@ func testServices(t *testing.T, requests, often int, p *uevents.Provider, name s
 			t.Run(middle.name+"/"+sampling.name, func(t *testing.T) {
 				nothing := func() {}
 				start := func(r *run) trace.TracerProvider {
-					logs, err := ueventslog.NewProcessor(name, ueventslog.WithEventProvider(p))
+					logs, err := ueventslog.NewProcessor(name, ueventslog.WithProvider(p))
 					require.NoError(r.t, err)
 					r.logs(logs)
 					return middle.new(r)
