@@ -9,7 +9,7 @@ func fiveDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.String("method", "GET")
 	e.String("route", "/users/{id}")
 	e.Int64("status", 200)
-	e.Value("duration", typeUint64, 1_234_567)
+	e.Int64("duration", 1_234_567)
 	e.Bool("cached", true)
 	return e.End()
 }
@@ -21,7 +21,7 @@ func tenDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.String("method", "GET")
 	e.String("route", "/users/{id}")
 	e.Int64("status", 200)
-	e.Value("duration", typeUint64, 1_234_567)
+	e.Int64("duration", 1_234_567)
 	e.Bool("cached", true)
 	e.Float64("load", 0.25)
 	e.Strings("tags", tags)
