@@ -428,8 +428,8 @@ func expire(t *testing.T) {
 	}
 }
 
-// TestMemoryFindProgram: a process that was not selected is read when it is asked for, at once. Without reading, there is no wait.
-func TestMemoryFindProgram(t *testing.T) {
+// TestMemoryAttachProcess: a process that was not selected is read when it is asked for, at once. Without reading, there is no wait.
+func TestMemoryAttachProcess(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_asked"))
 	r, err := reader.Open(&reader.Options{

@@ -3,7 +3,6 @@ package eventheader
 import (
 	"math"
 
-	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncate"
 )
 
@@ -156,7 +155,7 @@ func (w *walker) cutTexts(texts []byte, limit int) (n, count int) {
 	}
 	free := limit - 2*len(lengths)
 	share := max(truncate.Short, truncate.Share(lengths, free))
-	const mark = 2 + len(text.CutMark)
+	const mark = 2 + len(truncate.Mark)
 	kept, keptCount := 0, 0 // with space for the mark behind them
 	for at := 0; at < len(texts) && n <= limit; count++ {
 		length := int(w.c.order.get16(texts[at:]))
@@ -174,6 +173,6 @@ func (w *walker) cutTexts(texts []byte, limit int) (n, count int) {
 	if n <= limit {
 		return n, count
 	}
-	w.c.order.put16(texts[kept:], uint16(len(text.CutMark)))
-	return kept + 2 + copy(texts[kept+2:], text.CutMark), keptCount + 1
+	w.c.order.put16(texts[kept:], uint16(len(truncate.Mark)))
+	return kept + 2 + copy(texts[kept+2:], truncate.Mark), keptCount + 1
 }

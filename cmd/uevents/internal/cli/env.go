@@ -78,7 +78,10 @@ func (e *env) selectTransport(o *reader.Options) error {
 	}
 	for _, p := range o.Events {
 		if system, _, named := strings.Cut(p, ":"); named && system != tracepoint.System {
-			_, err := e.kernel(p)
+			dir, err := e.kernel(p)
+			if err == nil {
+				o.Tracefs = dir.Path()
+			}
 			return err
 		}
 	}

@@ -26,13 +26,13 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 	if f.tail.o != nil {
 		o.Events = []string{"*"} // records that meet it may be in any
 	}
-	if !subject.memory {
-		o.Transport = reader.TransportKernel
-	} else if subject.dir == nil {
-		o.Transport = reader.TransportMemory
-	}
 	if subject.dir != nil {
 		o.Tracefs = subject.dir.Path()
+	} else {
+		o.Transport = reader.TransportMemory
+	}
+	if !subject.memory {
+		o.Transport = reader.TransportKernel
 	}
 	s, err := f.tail.open(e, o)
 	if err != nil {
