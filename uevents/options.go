@@ -24,7 +24,7 @@ const IndexSize = 4
 // MaxPayload is the default limit of payloads, in bytes without the write index.
 const MaxPayload = tracepoint.MaxPayload
 
-// Options are the options of [Open]. The zero value and nil mean defaults.
+// Options are the options of [Open].
 type Options struct {
 	// Transport is the way of the events, unless the environment variable [EnvTransport] has a value. With the default, memory is
 	// not tried if Path, File, [EnvDataFile] or a passed descriptor names the kernel's file: then Open returns its error.
@@ -59,8 +59,7 @@ func (o *Options) maxPayload() int {
 	return min(o.MaxPayload, unlimited)
 }
 
-// EventOptions are the options of [Provider.Register]. The zero value and nil mean
-// defaults.
+// EventOptions are the options of [Provider.Register].
 type EventOptions struct {
 	// Naming is the policy for the event's name, by default [NameExact].
 	Naming Naming
