@@ -3,7 +3,6 @@ package autoexport_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,11 +13,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // registered sets the SDK up with the exporters that OpenTelemetry's autoexport makes by the environment.
@@ -51,17 +46,4 @@ func TestRegistered(t *testing.T) {
 	}
 	p.work()
 	require.NoError(t, shutdown(t.Context())) // newProgram asserts that the handler gets nothing more
-}
-
-// TestLongestName: all events can have the longest name that a service gets.
-func TestLongestName(t *testing.T) {
-	p := ueventstest.New(t, nil).Provider()
-	defer func() { require.NoError(t, p.Close()) }()
-	name := strings.Repeat("n", 52)
-	_, err := ueventstrace.NewExporter(name, ueventstrace.WithProvider(p))
-	assert.NoError(t, err)
-	_, err = ueventslog.NewExporter(name, ueventslog.WithProvider(p))
-	assert.NoError(t, err)
-	_, err = ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
-	assert.NoError(t, err)
 }
