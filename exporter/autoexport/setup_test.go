@@ -124,26 +124,29 @@ func TestSetupVariables(t *testing.T) {
 // cannot be made, the others work.
 func TestSetupProtocol(t *testing.T) {
 	const prefix = "OTEL_EXPORTER_OTLP_"
-	for variables, want := range map[string][]string{
-		"PROTOCOL=":                                 otlpOfShop,
-		"PROTOCOL=grpc":                             {"gRPC logs of shop", "gRPC metrics of shop", "gRPC trace of shop"},
-		"TRACES_PROTOCOL=grpc":                      {"gRPC trace of shop", "logs of shop", "metrics of shop"},
-		"LOGS_PROTOCOL=grpc":                        {"gRPC logs of shop", "metrics of shop", "traces of shop"},
-		"METRICS_PROTOCOL=grpc":                     {"gRPC metrics of shop", "logs of shop", "traces of shop"},
-		"PROTOCOL=grpc,LOGS_PROTOCOL=http/protobuf": {"gRPC metrics of shop", "gRPC trace of shop", "logs of shop"},
-		"PROTOCOL=carrier,LOGS_PROTOCOL=grpc":       {"gRPC logs of shop"},
-		"PROTOCOL=grpc,METRICS_PROTOCOL=carrier":    {"gRPC logs of shop", "gRPC trace of shop"},
+	for _, c := range []struct {
+		variables string
+		want      []string
+	}{
+		{"PROTOCOL=", otlpOfShop},
+		{"PROTOCOL=grpc", []string{"gRPC logs of shop", "gRPC metrics of shop", "gRPC trace of shop"}},
+		{"TRACES_PROTOCOL=grpc", []string{"gRPC trace of shop", "logs of shop", "metrics of shop"}},
+		{"LOGS_PROTOCOL=grpc", []string{"gRPC logs of shop", "metrics of shop", "traces of shop"}},
+		{"METRICS_PROTOCOL=grpc", []string{"gRPC metrics of shop", "logs of shop", "traces of shop"}},
+		{"PROTOCOL=grpc,LOGS_PROTOCOL=http/protobuf", []string{"gRPC metrics of shop", "gRPC trace of shop", "logs of shop"}},
+		{"PROTOCOL=carrier,LOGS_PROTOCOL=grpc", []string{"gRPC logs of shop"}},
+		{"PROTOCOL=grpc,METRICS_PROTOCOL=carrier", []string{"gRPC logs of shop", "gRPC trace of shop"}},
 	} {
 		for _, exporters := range []string{"otlp", "user_events,otlp"} {
-			t.Run(exporters+variables, func(t *testing.T) {
+			t.Run(exporters+" "+c.variables, func(t *testing.T) {
 				p := newProgram(t, exporters)
-				setenv(t, prefix+strings.ReplaceAll(variables, ",", ","+prefix))
+				setenv(t, prefix+strings.ReplaceAll(c.variables, ",", ","+prefix))
 				events, otlp, err := p.run(shop)
-				assert.Equal(t, want, otlp)
+				assert.Equal(t, c.want, otlp)
 				assert.Equal(t, exporters != "otlp", len(events) == len(eventsOfShop))
-				if assert.Equal(t, len(want) < 3, err != nil, err); err != nil {
+				if assert.Equal(t, len(c.want) < 3, err != nil, err); err != nil {
 					assert.ErrorContains(t, err, `_EXPORTER="`+exporters+`": exporter "otlp": invalid OTLP protocol`)
-					assert.Equal(t, 3-len(want), strings.Count(err.Error(), "autoexport: "))
+					assert.Equal(t, 3-len(c.want), strings.Count(err.Error(), "autoexport: "))
 				}
 			})
 		}
