@@ -307,33 +307,34 @@ func (h *Handler) preformatted() *preformatted {
 // preformat makes the preformatted of h and of each handler that h was derived from. They share memory, and drop their
 // references to their parents.
 func (h *Handler) preformat() *preformatted {
-	before, chain := h.pending()
-	b := *before
-	for _, at := range slices.Backward(chain) {
-		at.extend(&b, before)
-		ready := b
-		ready.prefix, ready.groups = b.prefix.Clip(), slices.Clip(b.groups)
-		at.ready.Store(&ready)
-		at.parent.Store(nil)
-		before = &ready
-	}
-	return before
-}
-
-// pending returns h and the handlers that it was derived from that are not preformatted yet, h first, and the preformatted
-// of the next one.
-func (h *Handler) pending() (before *preformatted, chain []*Handler) {
-	for at := h; ; {
+	var few [8]*Handler
+	chain := few[:0] // h and the handlers that it was derived from that are not preformatted yet
+	var before *preformatted
+	for at := h; at != nil; {
 		parent := at.parent.Load()
 		if ready := at.ready.Load(); ready != nil {
-			return ready, chain
+			before = ready
+			break
 		}
 		chain = append(chain, at)
-		if parent == nil {
-			return &preformatted{prefix: attrjson.Prefix{Duplicates: h.duplicates}}, chain
-		}
 		at = parent
 	}
+	if before == nil {
+		before = &preformatted{prefix: attrjson.Prefix{Duplicates: h.duplicates}}
+	}
+	space := *before
+	for _, at := range slices.Backward(chain) {
+		ready := new(preformatted)
+		*ready = space
+		at.extend(ready, before)
+		space = *ready
+		ready.prefix.Clip()
+		ready.groups = slices.Clip(ready.groups)
+		at.ready.Store(ready)
+		at.parent.Store(nil)
+		before = ready
+	}
+	return before
 }
 
 // extend adds to b the group or attributes of h. before has those of its parent.

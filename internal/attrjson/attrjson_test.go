@@ -263,7 +263,7 @@ func TestPrefix(t *testing.T) {
 		}
 	}
 	// Two children of a clipped parent share nothing.
-	base = base.Clip()
+	base.Clip()
 	one, two := base.WithAttrs([]slog.Attr{slog.Int("c", 1)}, 100), base.WithAttrs([]slog.Attr{slog.Int("d", 2)}, 100)
 	w := prefixed(&one, 100)
 	buf, _ := w.End(attrjson.KeepAll)

@@ -132,18 +132,17 @@ type Prefix struct {
 
 	capped  int // as in a Writer
 	dropped int
-	least   int // size of body with all texts and arrays cut as far as package truncate cuts them
+
+	// The first bytes of body that were measured, and their size with all texts and arrays cut as far as package truncate
+	// cuts them. A body within the limit is not measured.
+	measured, least int
 }
 
 // Empty reports whether the Prefix adds nothing to an object without members, not even the count of what it has dropped.
 func (p *Prefix) Empty() bool { return len(p.body) == 0 && p.dropped == 0 }
 
-// Clip returns the Prefix without the free memory behind it.
-func (p *Prefix) Clip() Prefix {
-	clipped := *p
-	clipped.body, clipped.lazy = slices.Clip(p.body), slices.Clip(p.lazy)
-	return clipped
-}
+// Clip gives up the free memory behind the Prefix.
+func (p *Prefix) Clip() { p.body, p.lazy = slices.Clip(p.body), slices.Clip(p.lazy) }
 
 // WithGroup returns a Prefix that continues in a group of that name. A group to which
 // nothing is added is omitted. With an empty name, it returns p.
@@ -170,12 +169,11 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 	if len(attrs) == 0 {
 		return p
 	}
-	body := p.body
+	body := slices.Grow(p.body, len("{")+len(p.lazy)+prefixRoom+prefixAttr*len(attrs))
 	if len(body) == 0 {
-		body = []byte{'{'}
+		body = append(body, '{')
 	}
 	begin := len(body)
-	body = slices.Grow(body, len(p.lazy)+prefixRoom+prefixAttr*len(attrs))
 	w := Writer{limit: limit, capped: p.capped, dropped: p.dropped, duplicates: p.Duplicates, unclosed: p.open}
 	w.wrote(body)
 	if p.lazyOpen > 0 {
@@ -188,17 +186,23 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 		p.dropped = w.dropped
 		return p
 	}
-	members, least := truncate.Members(w.b[begin:w.n])
-	if p.least > limit && p.Duplicates == KeepAll {
-		p.dropped = w.dropped + members
-		return p
+	measured, least := p.measured, p.least
+	if w.n > limit {
+		_, more := truncate.Members(w.b[max(measured, len("{")):begin])
+		members, last := truncate.Members(w.b[begin:w.n])
+		if least+more > limit && p.Duplicates == KeepAll {
+			p.measured, p.least, p.dropped = begin, least+more, w.dropped+members
+			return p
+		}
+		measured, least = w.n, least+more+last
 	}
 	return Prefix{
-		body:    w.b[:w.n],
-		open:    w.unclosed + w.lazyOpen,
-		capped:  w.capped,
-		dropped: w.dropped,
-		least:   p.least + least,
+		body:     w.b[:w.n],
+		open:     w.unclosed + w.lazyOpen,
+		capped:   w.capped,
+		dropped:  w.dropped,
+		measured: measured,
+		least:    least,
 
 		Duplicates: p.Duplicates,
 	}
