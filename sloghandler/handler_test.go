@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -264,3 +264,6 @@ func TestAllocationsOfWith(t *testing.T) {
 	require.NoError(t, h.Close())
 	require.NoError(t, p.Close())
 }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }

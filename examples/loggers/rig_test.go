@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
 	"github.com/userevents/userevents-go/examples/internal/decoded"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
@@ -112,3 +112,6 @@ func served(name string) [][]string {
 
 // text is a handler for an output as programs have it.
 func text(out *output) slog.Handler { return slog.NewJSONHandler(out, nil) }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
 // read returns the data points that a tool got: for each event, some of its fields.
@@ -103,3 +103,6 @@ func TestRun(t *testing.T) {
 		assert.Zero(t, e.Words, "%s is still registered", e.Name)
 	}
 }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // rig is an exporter on a simulated kernel, and the SDK's pipeline before it.
@@ -146,3 +146,6 @@ func data(a metricdata.Aggregation) *metricdata.ResourceMetrics {
 		Metrics: []metricdata.Metrics{{Name: "m", Unit: "1", Data: a}},
 	}}}
 }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // apiCheck is something that OpenTelemetry's API asks of a tracer. They are those of the harness by which opentelemetry-go tests
@@ -171,4 +170,18 @@ func TestDisabledIsOneBranch(t *testing.T) {
 		assert.NotContains(t, instruction, "CALL")
 	}
 	assert.Equal(t, 3, testscale.Loads(list))
+}
+
+// spanAttributes are those of the spans that benchmarks make, as an option made once.
+var spanAttributes = trace.WithAttributes(attribute.String("http.request.method", "GET"), attribute.Int("http.response.status_code", 200))
+
+// BenchmarkDisabled is a span while no tool is attached.
+func BenchmarkDisabled(b *testing.B) {
+	tracer := newOwn(b).Tracer("x")
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		_, s := tracer.Start(ctx, "s", spanAttributes)
+		s.End()
+	}
 }

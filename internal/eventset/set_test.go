@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -161,3 +161,5 @@ func TestStats(t *testing.T) {
 	assert.False(t, e.Enabled())
 	assert.NoError(t, write(e, buf, 0), "the program shuts down")
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

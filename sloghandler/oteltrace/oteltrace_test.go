@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/sloghandler/oteltrace"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
+	"go.opentelemetry.io/otel/trace"
 )
 
 var span = trace.NewSpanContext(trace.SpanContextConfig{
@@ -76,3 +76,6 @@ func ExampleContext() {
 	// trace_id 4bf92f35000000000000000000000036
 	// span_id f0000000000000b7
 }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -11,6 +11,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -18,11 +23,6 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
-	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 var (
@@ -228,3 +228,6 @@ func series(n int) *metricdata.ResourceMetrics {
 	rm.ScopeMetrics[0].Metrics = []metricdata.Metrics{{Name: "http.server.requests", Description: "Number of requests.", Unit: "{request}", Data: s}}
 	return rm
 }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }
