@@ -15,11 +15,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
 	"github.com/userevents/userevents-go/internal/processcontext"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
-	"golang.org/x/sys/unix"
 )
 
 // envFilter makes TestSeccomp a program that may not do some system calls.

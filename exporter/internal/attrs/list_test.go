@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"go.opentelemetry.io/otel/attribute"
 )
 
 // TestList: the last value of each key counts, at the position of the first one, for any number of attributes.

@@ -11,15 +11,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/sloghandler"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/recordtest"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
 )
 
 func newLogs(t testing.TB, r *rig, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
-	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/uevents"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestSeries: 2,000 series are all there, once and in order, in about as few events as can be.
