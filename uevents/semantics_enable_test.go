@@ -130,8 +130,10 @@ func TestSharedWord(t *testing.T) {
 			tr.detach()
 		}
 		assert.Zero(t, s.word.Load())
-		_, err := s.try(backend.WordBits, newName())
-		assert.ErrorIs(t, err, errno.EINVAL, "a word has no more bits")
+		for _, bit := range []uint8{backend.WordBits, 64, 255} {
+			_, err := s.try(bit, newName())
+			assert.ErrorIs(t, err, errno.EINVAL, "a word has no more bits")
+		}
 	})
 }
 

@@ -81,6 +81,11 @@ func TestWriteValidator(t *testing.T) {
 		{"NUL in the middle", "__rel_loc char[] data", 0, 5, "A\x00A\x00\x00", nil},
 		{"numbers need no NUL", "__rel_loc u8[] data", 0, 5, "AAAAA", nil},
 		{"numbers out of bounds", "__rel_loc u32[] data", 0, 6, "AAAAA", errno.EFAULT},
+		{"ends before the NUL", "__rel_loc char[] data", 0, 4, "Test\x00", errno.EFAULT},
+		{"empty at the start", "__rel_loc char[] data", 0, 0, "Test\x00", nil},
+		{"empty inside", "__rel_loc char[] data", 2, 0, "Test\x00", errno.EFAULT},
+		{"empty at the end", "__rel_loc char[] data", 5, 0, "Test\x00", nil},
+		{"empty and no more bytes", "__rel_loc char[] data", 0, 0, "", nil},
 		{"after a gap", "__rel_loc char[] data", 3, 2, "xxxA\x00", nil},
 		{"data_loc counts from the entry", "__data_loc char[] data", 8 + rel, 5, "Test\x00", nil},
 		{"data_loc one out", "__data_loc char[] data", 8 + rel + 1, 5, "Test\x00", errno.EFAULT},
@@ -92,15 +97,18 @@ func TestWriteValidator(t *testing.T) {
 				s, name := newSession(t, w), newName()
 				r := s.register(0, name+" "+c.fields)
 				assert.ErrorIs(t, s.b.Write(record(r.Index)), errno.EINVAL, "the location word is a fixed field")
-				tr := s.attach(t, ueventstest.Ftrace, name)
 				loc := binary.NativeEndian.AppendUint32(nil, uint32(c.size<<16|c.offset))
-				err := s.b.Write(record(r.Index, append(loc, c.data...)...))
-				if c.want == nil {
-					require.NoError(t, err)
-					assert.Len(t, tr.payloads(t), 1)
-				} else {
-					require.ErrorIs(t, err, c.want)
-					assert.Empty(t, tr.payloads(t))
+				for _, kind := range []ueventstest.Kind{ueventstest.Ftrace, ueventstest.Perf} {
+					tr := s.attach(t, kind, name)
+					err := s.b.Write(record(r.Index, append(loc, c.data...)...))
+					if c.want == nil {
+						require.NoError(t, err)
+						assert.Len(t, tr.payloads(t), 1)
+					} else {
+						require.ErrorIs(t, err, c.want)
+						assert.Empty(t, tr.payloads(t))
+					}
+					tr.detach()
 				}
 			})
 		}
