@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -204,10 +203,7 @@ func TestManyGroups(t *testing.T) {
 
 // TestAllocationsOfBound: what a handler adds to records is encoded once, also if it is larger than a record may be.
 func TestAllocationsOfBound(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	testscale.CountAllocations(t)
 	h, _ := attached(t, sloghandler.Options{})
 	log := func(h slog.Handler) float64 {
 		l := slog.New(h)
@@ -241,7 +237,7 @@ func TestBoundErrors(t *testing.T) {
 func TestManyWith(t *testing.T) {
 	testscale.HostOnly(t)
 	for name, o := range map[string]sloghandler.Options{
-		"plain": {}, "unique keys": {UniqueKeys: true}, "replaced": {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		"plain": {}, "unique keys": {UniqueKeys: true}, "replaced": {ReplaceAttr: unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, tr := attached(t, o)

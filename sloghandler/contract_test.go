@@ -24,33 +24,18 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
+// TestSlogtest runs the suite of package slogtest also with a ReplaceAttr that changes nothing, which takes another path
+// through the handler.
 func TestSlogtest(t *testing.T) {
-	var tr *ueventstest.Tool
-	slogtest.Run(t, func(t *testing.T) slog.Handler {
-		h, tracer := attached(t, sloghandler.Options{})
-		tr = tracer
-		return h
-	}, func(t *testing.T) map[string]any {
-		r := only(t, tr)
-		m := r.attributes
-		if ns := r.fields["time_unix_nano"]; ns != "" && ns != "0" {
-			m[slog.TimeKey] = ns
-		}
-		m[slog.LevelKey] = r.fields["level"]
-		m[slog.MessageKey] = r.fields["message"]
-		return m
-	})
-}
-
-// TestSlogtestReplaced runs the same suite with a ReplaceAttr that changes nothing, which
-// takes another path through the handler.
-func TestSlogtestReplaced(t *testing.T) {
-	var tr *ueventstest.Tool
-	slogtest.Run(t, func(t *testing.T) slog.Handler {
-		h, tracer := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
-		tr = tracer
-		return h
-	}, func(t *testing.T) map[string]any { return toMap(t, one(t, tr)) })
+	for name, o := range map[string]sloghandler.Options{"plain": {}, "replaced": {ReplaceAttr: unchanged}} {
+		t.Run(name, func(t *testing.T) {
+			var tr *ueventstest.Tool
+			slogtest.Run(t, func(t *testing.T) (h slog.Handler) {
+				h, tr = attached(t, o)
+				return h
+			}, func(t *testing.T) map[string]any { return toMap(t, one(t, tr)) })
+		})
+	}
 }
 
 // loops resolves to itself for ever.
@@ -93,7 +78,7 @@ func TestGroups(t *testing.T) {
 			h, tr := attached(t, sloghandler.Options{})
 			c.log(slog.New(h))
 			assert.Equal(t, c.want, field(t, one(t, tr), "attributes"))
-			h, tr = attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
+			h, tr = attached(t, sloghandler.Options{ReplaceAttr: unchanged})
 			c.log(slog.New(h))
 			assert.Equal(t, c.want, field(t, one(t, tr), "attributes"), "with ReplaceAttr")
 		})
@@ -112,19 +97,12 @@ func TestDuplicates(t *testing.T) {
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
 }
 
-// TestDuplicatesInOtherGroups: attributes of one name in several groups are no duplicates.
-func TestDuplicatesInOtherGroups(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
-	slog.New(h).Info("m", "a", 1, slog.Group("g", "x", 1, slog.Group("h", "x", 2)), "x", 3)
-	assert.Equal(t, `{"a":1,"g":{"x":1,"h":{"x":2}},"x":3}`, only(t, tr).json)
-}
-
 // TestLongDuplicates: a text is not cut for the sake of another one that is removed.
 func TestLongDuplicates(t *testing.T) {
 	text := strings.Repeat("0123456789", 300)
 	for name, path := range map[string]sloghandler.Options{
 		"direct": {},
-		"walked": {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		"walked": {ReplaceAttr: unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path.UniqueKeys = true
@@ -185,7 +163,7 @@ func TestHostileValues(t *testing.T) {
 	for _, o := range []sloghandler.Options{
 		{},
 		{UniqueKeys: true},
-		{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		{ReplaceAttr: unchanged},
 	} {
 		h, tr := attached(t, o)
 		for _, v := range values {

@@ -31,7 +31,7 @@ func converted[T any](t *testing.T, want map[any]string) {
 
 func convertedTo(t *testing.T, name string, d sloghandler.AnyDeclaration, want map[any]string) {
 	t.Helper()
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{d}})
+	h, tr := attached(t, declaring(d))
 	for in, want := range want {
 		before := h.Stats()["app_m"].Unconverted
 		slog.New(h).Info("m", "k", in)
@@ -150,7 +150,7 @@ func TestConversionPanics(t *testing.T) {
 		K string `uevent:"k"`
 		N int    `uevent:"n"`
 	}
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	h, tr := attached(t, declaring(sloghandler.Declare[record]("m", nil)))
 	for _, v := range []any{panicsAsError{}, panicsAsText{}, panicsAsString{}, (*panicsAsString)(nil)} {
 		slog.New(h).Info("m", "k", v, "n", 5)
 		r := only(t, tr)
@@ -167,7 +167,7 @@ func TestConversionOfArrays(t *testing.T) {
 		Codes []uint16 `uevent:"codes"`
 		N     int      `uevent:"n"`
 	}
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	h, tr := attached(t, declaring(sloghandler.Declare[record]("m", nil)))
 	slog.New(h).Info("m", "id", "01020304", "codes", []uint16{1, 2}, "n", 3)
 	r := only(t, tr)
 	assert.Equal(t, `{"id":"01020304","codes":[1,2]}`, r.json)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -70,7 +71,7 @@ func TestDeclared(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+			h, tr := attached(t, declaring(httpRequest))
 			c.log(slog.New(h))
 			r := only(t, tr)
 			assert.Equal(t, "app_http_request", r.event)
@@ -99,12 +100,8 @@ func TestDeclaredDuplicates(t *testing.T) {
 // TestDeclaredLevels: the record has its event at the declared levels only, and makes only
 // these enabled.
 func TestDeclaredLevels(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer p.Close()
 	declared := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclarationOptions{Levels: []slog.Level{slog.LevelInfo, slog.LevelError}})
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{declared}})
-	require.NoError(t, err)
+	h, k := newHandler(t, declaring(declared))
 	requests := declared.Logger(h)
 	enabled := func() (levels []slog.Level) {
 		for _, level := range []slog.Level{-4, 0, 4, 8} {
@@ -117,8 +114,7 @@ func TestDeclaredLevels(t *testing.T) {
 	}
 	assert.Empty(t, enabled())
 
-	tr, err := k.Attach(ueventstest.Ftrace, "app_http_request")
-	require.NoError(t, err)
+	tr := attach(t, k, "app_http_request")
 	assert.Equal(t, []slog.Level{0, 8}, enabled())
 	log := slog.New(h)
 	for level := slog.Level(-4); level <= 8; level += 4 {
@@ -134,8 +130,7 @@ func TestDeclaredLevels(t *testing.T) {
 	tr.Detach()
 	assert.Empty(t, enabled())
 
-	tr, err = k.Attach(ueventstest.Ftrace, "app_warn", "app_info")
-	require.NoError(t, err)
+	tr = attach(t, k, "app_warn", "app_info")
 	assert.Equal(t, []slog.Level{0, 4}, enabled())
 	log.Warn("http request", "status", 1)
 	log.Info("http request", "status", 2)
@@ -149,9 +144,6 @@ func TestDeclaredLevels(t *testing.T) {
 
 // TestDeclarations: the events that struct types declare.
 func TestDeclarations(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer p.Close()
 	type login struct {
 		UserID  int64     `uevent:"user.id"`
 		At      time.Time `uevent:"at_unix_nano"`
@@ -163,12 +155,7 @@ func TestDeclarations(t *testing.T) {
 			Peer netip.Addr `uevent:"peer"`
 		} `uevent:"request"`
 	}
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{
-		httpRequest,
-		sloghandler.Declare[login]("user signed in", &sloghandler.DeclarationOptions{Name: "login"}),
-	}})
-	require.NoError(t, err)
-	defer h.Close()
+	_, k := newHandler(t, declaring(httpRequest, sloghandler.Declare[login]("user signed in", &sloghandler.DeclarationOptions{Name: "login"})))
 	events := map[string]string{}
 	for _, e := range k.Events() {
 		events[e.Declaration.Name] = e.Declaration.String()
@@ -187,9 +174,7 @@ func TestRollingUpgrade(t *testing.T) {
 		uevents.NameHashedOnConflict: "app_http_request_",
 		uevents.NameDefault:          "app_http_request_",
 	} {
-		k := ueventstest.New(t, nil)
-		old := k.Provider()
-		defer old.Close()
+		k, old := recordtest.Kernel(t)
 		_, err := old.Register(tracepoint.Declaration{Name: "app_http_request", Fields: []tracepoint.Field{{Name: "a", Type: tracepoint.Scalar(tracepoint.U8)}}}, nil)
 		require.NoError(t, err)
 		p := k.Provider()
@@ -259,9 +244,7 @@ func TestBadDeclarations(t *testing.T) {
 	type good struct{ N int }
 	for name, bad := range badDeclarations {
 		t.Run(name, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			p := k.Provider()
-			defer p.Close()
+			k, p := recordtest.Kernel(t)
 			unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 			require.Error(t, err)
 			declared := []sloghandler.AnyDeclaration{bad.d, sloghandler.Declare[good]("good", nil), sloghandler.Declare[good]("good", &sloghandler.DeclarationOptions{Name: "again"})}
@@ -278,8 +261,7 @@ func TestBadDeclarations(t *testing.T) {
 			slog.New(quiet).Info("m")
 			require.NoError(t, quiet.Close())
 
-			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-			require.NoError(t, err)
+			tr := attach(t, k, "app_*")
 			slog.New(h).Info("m", "k", 1)
 			r := only(t, tr)
 			assert.Equal(t, "m", r.fields["message"])
@@ -294,14 +276,11 @@ func TestBadDeclarations(t *testing.T) {
 // TestLoggerOfZeroDeclaration: its records have no fields, and it does not panic.
 func TestLoggerOfZeroDeclaration(t *testing.T) {
 	var d sloghandler.Declaration[HTTPRequest]
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer func() { require.NoError(t, p.Close()) }()
+	k, p := recordtest.Kernel(t)
 	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{&d}})
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	defer func() { require.NoError(t, h.Close()) }()
-	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	tr := attach(t, k, "app_*")
 	d.Logger(h).Log(t.Context(), slog.LevelInfo, &HTTPRequest{})
 	assert.Equal(t, "app_info", only(t, tr).event)
 }
@@ -325,9 +304,7 @@ func TestBadArguments(t *testing.T) {
 		"a limit of 20 bytes is too small":   {name: "app", o: sloghandler.Options{MaxPayload: 20}},
 	} {
 		t.Run(want, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			p := k.Provider()
-			defer func() { require.NoError(t, p.Close()) }()
+			k, p := recordtest.Kernel(t)
 			var texts []string
 			for _, provider := range []*uevents.Provider{p, unsupported} {
 				a.o.Provider = provider

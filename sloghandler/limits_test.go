@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/truncationtest"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -43,8 +44,7 @@ func TestEveryLimit(t *testing.T) {
 		})
 		if err == nil {
 			accepted++
-			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-			require.NoError(t, err)
+			tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 			logged := 0
 			for _, message := range []string{"", "m", long, "declared"} {
 				r := slog.NewRecord(time.Now(), slog.LevelError, message, here())
@@ -220,7 +220,7 @@ func TestLoggerCopy(t *testing.T) {
 		F    float64 `uevent:"f"`
 	}
 	d := sloghandler.Declare[record]("m", nil)
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{d}})
+	h, tr := attached(t, declaring(d))
 	d.Logger(h).Log(t.Context(), slog.LevelInfo, &record{true, false, "a", -3, 1 << 63, 0.5})
 	var texts []string
 	for _, raw := range tr.Records() {
@@ -242,7 +242,7 @@ func TestDropped(t *testing.T) {
 		lists[i] = []any{}
 	}
 	d := sloghandler.Declare[record]("m", nil)
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{d}})
+	h, tr := attached(t, declaring(d))
 	bound := h.WithAttrs([]slog.Attr{slog.Any("a", lists)}).(*sloghandler.Handler)
 	d.Logger(bound).Log(t.Context(), slog.LevelInfo, &record{1})
 	slog.New(bound).Info("m", "n", 1)
@@ -254,18 +254,4 @@ func TestDropped(t *testing.T) {
 		r := decoded(t, raw)
 		assert.Equal(t, "3", r.fields["truncated"], "record %d, %s", i, r.event)
 	}
-}
-
-// TestLoggerOfAnotherHandler: with a handler that does not have the declaration, the fields and attributes of a Logger are in the level's
-// event.
-func TestLoggerOfAnotherHandler(t *testing.T) {
-	type record struct {
-		N int `uevent:"n"`
-	}
-	d := sloghandler.Declare[record]("m", nil)
-	h, tr := attached(t, sloghandler.Options{})
-	d.Logger(h).Log(t.Context(), slog.LevelInfo, &record{7})
-	assert.JSONEq(t, `{"n":7}`, only(t, tr).json)
-	d.Logger(h).LogAttrs(t.Context(), slog.LevelInfo, slog.Int("n", 8), slog.Bool("more", true))
-	assert.JSONEq(t, `{"n":8,"more":true}`, only(t, tr).json)
 }

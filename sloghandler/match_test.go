@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,7 +150,7 @@ func TestTwoFieldsForOneAttribute(t *testing.T) {
 		Number int    `uevent:"x.n"`
 		Text   string `uevent:"n"`
 	}
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	h, tr := attached(t, declaring(sloghandler.Declare[record]("m", nil)))
 	for value, want := range map[any]string{5: "5 ", "text": "0 text"} {
 		slog.New(h).Info("m", slog.Group("x", "n", value))
 		r := only(t, tr)
@@ -207,7 +206,7 @@ func TestDeclaredForAllLevels(t *testing.T) {
 	type record struct {
 		N int `uevent:"n"`
 	}
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
+	h, tr := attached(t, declaring(sloghandler.Declare[record]("m", nil)))
 	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		slog.New(h).Log(t.Context(), level, "m", "n", int(level))
 		assert.Equal(t, fmt.Sprint(int(level)), only(t, tr).fields["n"])
@@ -219,10 +218,7 @@ func TestDisabledIsNotCounted(t *testing.T) {
 	type record struct {
 		N int `uevent:"n"`
 	}
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[record]("m", nil)}})
-	require.NoError(t, err)
+	h, k := newHandler(t, declaring(sloghandler.Declare[record]("m", nil)))
 	handle := func() {
 		for _, message := range []string{"m", "other"} {
 			r := slog.Record{Level: slog.LevelInfo, Message: message}
@@ -230,14 +226,11 @@ func TestDisabledIsNotCounted(t *testing.T) {
 		}
 	}
 	handle()
-	tool, err := k.Attach(ueventstest.Ftrace, "app_error*")
-	require.NoError(t, err)
-	handle()
-	tool.Detach()
-	tool, err = k.Attach(ueventstest.Ftrace, "app_m")
-	require.NoError(t, err)
-	handle()
-	tool.Detach()
+	for _, events := range []string{"app_error*", "app_m"} {
+		tool := attach(t, k, events)
+		handle()
+		tool.Detach()
+	}
 	for name, n := range h.Stats() {
 		want := uevents.EventStats{}
 		if name == "app_m" {
@@ -245,15 +238,6 @@ func TestDisabledIsNotCounted(t *testing.T) {
 		}
 		assert.Equal(t, want, n, name)
 	}
-	require.NoError(t, h.Close())
-	require.NoError(t, p.Close())
-}
-
-// TestEmptyGroupIsNoDuplicate: a group without attributes, which is not written, does not take the place of an attribute of its name.
-func TestEmptyGroupIsNoDuplicate(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
-	slog.New(h).Info("m", "g", 1, slog.Group("g", slog.Attr{}), "k", 2)
-	assert.JSONEq(t, `{"g":1,"k":2}`, only(t, tr).json)
 }
 
 // TestMostSpecificField: an attribute in a group is for the field whose key names the group, whatever comes first.
@@ -263,7 +247,7 @@ func TestMostSpecificField(t *testing.T) {
 		UserID int `uevent:"user.id"`
 	}
 	declared := sloghandler.Declare[record]("user", nil)
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{declared}})
+	h, tr := attached(t, declaring(declared))
 	for _, args := range [][]any{
 		{"id", 1, slog.Group("user", "id", 2)},
 		{slog.Group("user", "id", 2), "id", 1},
@@ -286,7 +270,7 @@ func TestUnconvertedOnce(t *testing.T) {
 	}
 	declared := sloghandler.Declare[record]("m", nil)
 	for want, a := range []slog.Attr{slog.Group("x", "n", "text"), slog.Group("x", "o", "text")} {
-		h, _ := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{declared}})
+		h, _ := attached(t, declaring(declared))
 		slog.New(h).Info("m", a)
 		assert.EqualValues(t, want, h.Stats()["app_m"].Unconverted, "%v", a)
 	}
@@ -315,10 +299,7 @@ func TestUniqueKeysOfFields(t *testing.T) {
 
 // TestAllocationsOfSettled: looking at all attributes before the first is written takes memory of a pool only.
 func TestAllocationsOfSettled(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool
+	testscale.CountAllocations(t)
 	deep := slog.Group("a", slog.Group("b", slog.Group("c", slog.Group("d", slog.Int("e", 1)))))
 	r := slog.NewRecord(time.Now(), slog.LevelInfo, "http request", 0)
 	r.AddAttrs(slog.Int("status", 200), deep)

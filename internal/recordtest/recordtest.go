@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -29,15 +30,39 @@ type Sample struct {
 // Payload returns what the program wrote.
 func (s *Sample) Payload() []byte { return s.Raw[tracepoint.CommonSize:] }
 
-// Samples returns the records that a program writes on a simulated kernel, in their order.
-func Samples(t testing.TB, run Program) (list []Sample) {
+// Kernel returns a simulated kernel, and a provider of it that is closed with the test.
+func Kernel(t testing.TB) (*ueventstest.Kernel, *uevents.Provider) {
 	t.Helper()
 	kernel := ueventstest.New(t, nil)
 	provider := kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
-	write := run(t, provider)
-	tool, err := kernel.Attach(ueventstest.Perf, "*")
+	return kernel, provider
+}
+
+// Attach attaches a tool to events.
+func Attach(t testing.TB, kernel *ueventstest.Kernel, kind ueventstest.Kind, events ...string) *ueventstest.Tool {
+	t.Helper()
+	tool, err := kernel.Attach(kind, events...)
 	require.NoError(t, err)
+	return tool
+}
+
+// Decode decodes the payload of a typed event.
+func Decode(t testing.TB, d tracepoint.Declaration, payload []byte) typed.Record {
+	t.Helper()
+	decoder, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+	r, err := decoder.Decode(payload)
+	require.NoError(t, err)
+	return r
+}
+
+// Samples returns the records that a program writes on a simulated kernel, in their order.
+func Samples(t testing.TB, run Program) (list []Sample) {
+	t.Helper()
+	kernel, provider := Kernel(t)
+	write := run(t, provider)
+	tool := Attach(t, kernel, ueventstest.Perf, "*")
 	write()
 	for _, rec := range tool.Records() {
 		text, err := kernel.Format(rec.Event)
