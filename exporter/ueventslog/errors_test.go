@@ -14,9 +14,11 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -59,8 +61,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
 	require.NoError(t, err)
-	_, err = k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 
 	var errs []error
 	logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("x")
@@ -92,8 +93,7 @@ func TestExportGoesOn(t *testing.T) {
 	k, r, provider := newRefusing(t)
 	e, err := ueventslog.NewExporter("app", ueventslog.WithProvider(provider))
 	require.NoError(t, err)
-	_, err = k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 	r.refuse.Store(true)
 	err = e.Export(t.Context(), made(t, 3))
 	assert.ErrorIs(t, err, errno.ENOMEM)
@@ -282,8 +282,7 @@ func TestOwnErrors(t *testing.T) {
 	k, kernel, borrowed := newRefusing(t)
 	own, err := ueventslog.NewLoggerProvider("app", ueventslog.WithProvider(borrowed))
 	require.NoError(t, err)
-	_, err = k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 	var errs []error
 	handled(t, func(err error) {
 		errs = append(errs, err)
@@ -314,4 +313,19 @@ func TestLastValueOfAKey(t *testing.T) {
 		own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m", attrs...))
 		assert.Equal(t, want, fields(t, tool)["attributes"])
 	}
+}
+
+// TestMetrics: a log record counts once, also if it is written to two events.
+func TestMetrics(t *testing.T) {
+	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
+	read, stop := testmetrics.Observe()
+	defer stop()
+	rig, tr := traced(t, ueventslog.WithDeclarations(httpRequest))
+	rig.logger().Emit(t.Context(), event(log.SeverityInfo, "http.request"))
+	rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
+	require.Len(t, tr.Records(), 3)
+	const metric, component = "otel.sdk.processor.log.processed", "userevents_log_processor/app"
+	assert.Equal(t, map[string]int64{component: 2, component + " event_disabled": 0, component + " rejected": 0}, read(metric))
+	require.NoError(t, rig.Shutdown(t.Context()))
+	assert.Empty(t, read(metric), "nothing is published any more")
 }

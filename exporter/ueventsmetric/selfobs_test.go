@@ -7,14 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -35,10 +34,8 @@ func (r *refusing) Write(b []byte) error {
 // TestMetricsOfTheExporter: each point counts once by what became of it, and its exemplars do not.
 func TestMetricsOfTheExporter(t *testing.T) {
 	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
-	reader := sdkmetric.NewManualReader()
-	old := otel.GetMeterProvider()
-	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-	defer otel.SetMeterProvider(old)
+	read, stop := testmetrics.Observe()
+	defer stop()
 
 	k := ueventstest.New(t, nil)
 	kernel := &refusing{Backend: backend.OpenSimulated(k)}
@@ -46,8 +43,7 @@ func TestMetricsOfTheExporter(t *testing.T) {
 	defer func() { require.NoError(t, borrowed.Close()) }()
 	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(borrowed))
 	require.NoError(t, err)
-	tool, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	tool := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 
 	gauge := data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Exemplars: []metricdata.Exemplar[int64]{{Value: 1}}}}})
 	require.NoError(t, e.Export(t.Context(), points(4)))
@@ -60,25 +56,10 @@ func TestMetricsOfTheExporter(t *testing.T) {
 	kernel.err = errno.EBADF // of an event that was disabled meanwhile
 	require.NoError(t, e.Export(t.Context(), points(2)), "a tool that detaches is no error")
 
-	values := func() map[string]int64 {
-		var rm metricdata.ResourceMetrics
-		require.NoError(t, reader.Collect(t.Context(), &rm))
-		values := map[string]int64{}
-		for _, scope := range rm.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				if m.Name == "otel.sdk.exporter.metric_data_point.exported" {
-					for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
-						kind, _ := p.Attributes.Value(attribute.Key("error.type"))
-						values[kind.AsString()] = p.Value
-					}
-				}
-			}
-		}
-		return values
-	}
-	assert.Equal(t, map[string]int64{"": 5, "event_disabled": 2, "rejected": 3}, values())
+	const metric, component = "otel.sdk.exporter.metric_data_point.exported", "userevents_metric_exporter/app"
+	assert.Equal(t, map[string]int64{component: 5, component + " event_disabled": 2, component + " rejected": 3}, read(metric))
 	require.NoError(t, e.Shutdown(t.Context()))
-	assert.Empty(t, values(), "nothing is published any more")
+	assert.Empty(t, read(metric), "nothing is published any more")
 }
 
 // TestLargestMillionths: the largest numbers whose millionths fit 64 bits have them, the next ones the end of the range.

@@ -12,16 +12,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -53,36 +52,6 @@ func TestPeriodicReader(t *testing.T) {
 	assert.ErrorIs(t, r.Export(t.Context(), series(1)), sdkmetric.ErrExporterShutdown)
 }
 
-func TestSelectors(t *testing.T) {
-	r := newRig(t)
-	for k := sdkmetric.InstrumentKindCounter; k <= sdkmetric.InstrumentKindGauge; k++ {
-		assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), r.Temporality(k), k)
-		assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), r.Aggregation(k), k)
-	}
-	r = newRig(t, otlp.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector),
-		otlp.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation { return sdkmetric.AggregationDrop{} }))
-	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
-	assert.Equal(t, sdkmetric.AggregationDrop{}, r.Aggregation(sdkmetric.InstrumentKindCounter))
-}
-
-// TestDisabled: nothing is read, not even the context.
-func TestDisabled(t *testing.T) {
-	r := newRig(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.Export(ctx, series(10)))
-	tr := r.attach(t)
-	require.NoError(t, r.Export(t.Context(), nil))
-	tr.Detach()
-	require.NoError(t, r.Export(t.Context(), series(10)))
-	assert.Empty(t, tr.Records())
-	assert.Zero(t, r.stats())
-	if !testscale.Race {
-		rm := series(10)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(ctx, rm) }))
-	}
-}
-
 // endsAfter is a context that is done after it was asked so many times.
 type endsAfter struct {
 	context.Context
@@ -110,51 +79,6 @@ func TestDeadline(t *testing.T) {
 		written += points(req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0])
 	}
 	assert.ErrorContains(t, err, fmt.Sprintf("stopped after %d points", written))
-}
-
-// TestNilContext: a context that is missing is one that is never done.
-func TestNilContext(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	var none context.Context
-	require.NoError(t, r.Export(none, series(1)))
-	assert.Len(t, tr.Records(), 1)
-	require.NoError(t, r.ForceFlush(none))
-	require.NoError(t, r.Shutdown(none))
-	assert.ErrorIs(t, r.Export(none, series(1)), sdkmetric.ErrExporterShutdown)
-}
-
-func TestShutdown(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.ForceFlush(ctx))
-	require.NoError(t, r.Shutdown(ctx), "there is nothing to wait for")
-	require.NoError(t, r.Shutdown(t.Context()))
-	require.NoError(t, r.ForceFlush(t.Context()))
-	for _, rm := range []*metricdata.ResourceMetrics{series(1), nil} {
-		assert.ErrorIs(t, r.Export(t.Context(), rm), sdkmetric.ErrExporterShutdown)
-	}
-	assert.Empty(t, tr.Records())
-	_, err := r.borrowed.Register(tracepoint.Declaration{Name: "more"}, nil)
-	require.NoError(t, err, "a borrowed provider stays open")
-}
-
-// closes is a context that shuts the exporter down when it is asked.
-type closes struct {
-	context.Context
-	e *otlp.Exporter
-}
-
-func (c closes) Err() error { return c.e.Shutdown(context.Background()) }
-
-func TestShutdownDuringExport(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	assert.ErrorIs(t, r.Export(closes{t.Context(), r.Exporter}, series(1000)), sdkmetric.ErrExporterShutdown)
-	assert.Empty(t, tr.Records())
-	assert.Equal(t, uint64(1000), r.stats().Disabled)
 }
 
 // TestUnavailable: without the kernel feature, with too small a limit, or next to an exporter
@@ -221,15 +145,11 @@ func TestConcurrency(t *testing.T) {
 	group.Wait()
 }
 
-// TestMetricsOfTheExporter: what the exporter says of itself is what became of the points, and nothing else says
-// anything about them.
+// TestMetricsOfTheExporter: the exporter counts its data points by what became of them.
 func TestMetricsOfTheExporter(t *testing.T) {
 	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
-	reader := sdkmetric.NewManualReader()
-	old := otel.GetMeterProvider()
-	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-	t.Cleanup(func() { otel.SetMeterProvider(old) })
-
+	read, stop := testmetrics.Observe()
+	defer stop()
 	r := newRig(t)
 	tr := r.attach(t)
 	require.NoError(t, r.Export(t.Context(), series(10)))
@@ -238,46 +158,15 @@ func TestMetricsOfTheExporter(t *testing.T) {
 	require.Error(t, r.Export(t.Context(), refused))
 	tr.Detach()
 	require.NoError(t, r.Export(t.Context(), series(10)), "points while the event is disabled do not count")
-
-	list := published(t, reader)
-	require.Len(t, list, 1, "%v", list)
-	got := list[0]
-	assert.Equal(t, "otel.sdk.exporter.metric_data_point.exported", got.Name)
-	point := func(value int64, more ...attribute.KeyValue) metricdata.DataPoint[int64] {
-		const kind = "userevents_metric_exporter"
-		set := append(more, attribute.String("otel.component.name", kind+"/otlp_metrics"), attribute.String("otel.component.type", kind))
-		return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(set...), Value: value}
-	}
-	metricdatatest.AssertAggregationsEqual(t, metricdata.Sum[int64]{
-		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
-		DataPoints: []metricdata.DataPoint[int64]{
-			point(10), point(0, attribute.String("error.type", "event_disabled")), point(3, attribute.String("error.type", "rejected")),
-		},
-	}, got.Data, metricdatatest.IgnoreTimestamp())
-
+	const metric, component = "otel.sdk.exporter.metric_data_point.exported", "userevents_metric_exporter/otlp_metrics"
+	assert.Equal(t, map[string]int64{component: 10, component + " event_disabled": 0, component + " rejected": 3}, read(metric))
 	require.NoError(t, r.Shutdown(t.Context()))
-	assert.Empty(t, published(t, reader), "it ends with the exporter")
-}
-
-// published returns the metrics that are about exporters.
-func published(t *testing.T, reader *sdkmetric.ManualReader) (list []metricdata.Metrics) {
-	var rm metricdata.ResourceMetrics
-	require.NoError(t, reader.Collect(t.Context(), &rm))
-	for _, sm := range rm.ScopeMetrics {
-		for _, m := range sm.Metrics {
-			if strings.HasPrefix(m.Name, "otel.sdk.exporter.") {
-				list = append(list, m)
-			}
-		}
-	}
-	return list
+	assert.Empty(t, read(metric), "it ends with the exporter")
 }
 
 // TestAllocations: an export does not allocate, disabled or enabled.
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
@@ -287,8 +176,7 @@ func TestAllocations(t *testing.T) {
 	for name, rm := range testmetrics.Series(100) {
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
 	}
-	_, err = k.Attach(ueventstest.Perf, otlp.EventName)
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Perf, otlp.EventName)
 	for name, rm := range testmetrics.Series(100) {
 		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
 	}
