@@ -243,9 +243,7 @@ func TestZeroProvider(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	eachWorld(t, func(t *testing.T, w world) {
 		p := w.provider(t)
 		g := p.NewGroup()

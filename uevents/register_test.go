@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -234,8 +235,7 @@ func TestTooManyEvents(t *testing.T) {
 		assert.NoError(t, ev.Close())
 
 		again := mustRegister(t, p, last.Name(), in(g))
-		tr, err := k.Attach(ueventstest.Ftrace, last.Name())
-		require.NoError(t, err)
+		tr := recordtest.Attach(t, k, ueventstest.Ftrace, last.Name())
 		assert.True(t, again.Enabled() && g.Enabled())
 		tr.Detach()
 	}
@@ -273,8 +273,7 @@ func TestUnwritableEvent(t *testing.T) {
 		assert.NotErrorIs(t, err, fs.ErrInvalid)
 	}
 	require.Len(t, k.Events(), 1)
-	_, err := k.Attach(ueventstest.Ftrace, "some_event")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "some_event")
 	ev := mustRegister(t, p, fits.String(), nil)
 	mustWrite(t, ev, make([]byte, uevents.IndexSize+fits.FixedSize()))
 }
@@ -299,15 +298,14 @@ func TestUnregisterFails(t *testing.T) {
 	s, p, k := newSpy(t, nil)
 	g, others := p.NewGroup(), p.NewGroup()
 	ev, other := mustRegister(t, p, newName(), in(g)), mustRegister(t, p, newName(), in(g, others))
-	_, err := k.Attach(ueventstest.Ftrace, ev.Name())
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 	lost := s.words[0]
 	s.unregister = func(w word, bit uint8) error {
 		assert.Same(t, lost.Word, w)
 		assert.Equal(t, lost.Bit, bit)
 		return errno.EFAULT
 	}
-	err = ev.Close()
+	err := ev.Close()
 	require.ErrorIs(t, err, errno.EFAULT)
 	assert.ErrorContains(t, err, "unregister "+ev.Name()+":")
 	assert.NoError(t, ev.Close(), "again")
@@ -316,8 +314,7 @@ func TestUnregisterFails(t *testing.T) {
 	assert.NotZero(t, lost.Word.Load(), "the kernel's bit is still set")
 	notWritten(t, uevents.ErrClosed, ev, buffer("x"))
 
-	tr, err := k.Attach(ueventstest.Ftrace, other.Name())
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, other.Name())
 	assert.True(t, other.Enabled() && g.Enabled() && others.Enabled())
 	mustWrite(t, other, buffer("x"))
 	tr.Detach()

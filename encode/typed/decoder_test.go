@@ -342,9 +342,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	for _, tt := range corpus {
 		if len(tt.values) == 0 {
 			continue

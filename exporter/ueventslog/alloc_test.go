@@ -2,7 +2,6 @@ package ueventslog_test
 
 import (
 	"context"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -50,10 +49,7 @@ func requestMade(ctx context.Context) *sdklog.Record {
 }
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	testscale.CountAllocations(t)
 	ctx := inSpan(t.Context())
 	r, made := request(), requestMade(ctx)
 	params := log.EnabledParameters{Severity: log.SeverityInfo}

@@ -18,9 +18,9 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/truncationotel"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncationtest"
@@ -101,10 +101,7 @@ func decodeAll(t *testing.T, tr *ueventstest.Tool, limit int) (all []map[string]
 	t.Helper()
 	for _, r := range tr.Records() {
 		assert.LessOrEqual(t, len(r.Payload), limit)
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		require.NoError(t, err)
-		decoded, err := decoder.Decode(r.Payload)
-		require.NoError(t, err)
+		decoded := recordtest.Decode(t, r.Declaration, r.Payload)
 		m := map[string]string{"": r.Event}
 		for name, v := range decoded.All() {
 			m[name] = string(v.AppendTo(nil))
@@ -149,10 +146,7 @@ func TestEverySize(t *testing.T) {
 		records := tr.Records()
 		require.Len(t, records, 1)
 		size := len(records[0].Payload)
-		decoder, err := typed.NewDecoder(records[0].Declaration, nil)
-		require.NoError(t, err)
-		got, err := decoder.Decode(records[0].Payload)
-		require.NoError(t, err)
+		got := recordtest.Decode(t, records[0].Declaration, records[0].Payload)
 		whole := field(t, got, "body") == body
 		assert.Equal(t, whole, field(t, got, "truncated") == "0", n)
 		if cut = cut || !whole; cut {
@@ -204,8 +198,7 @@ func TestSmallLimits(t *testing.T) {
 			ueventslog.WithResourceAttributes("host.name", "shard"), ueventslog.WithDeclarations(httpRequest))
 		if err == nil {
 			accepted++
-			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-			require.NoError(t, err)
+			tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 			logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res)).Logger(longText, log.WithInstrumentationVersion(longText))
 			for name, events := range map[string]int{longText: 1, "http.request": 2} {
 				r := event(log.SeverityInfo, name, attribute.String("http.request.method", longText), attribute.Int("http.route", 1), attribute.String("more", longText))

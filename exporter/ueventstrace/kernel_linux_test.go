@@ -17,9 +17,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
@@ -159,10 +159,7 @@ func decodeKernel(t *testing.T, fs *tracefs.Dir, r kerneltest.Record) fields {
 	require.NoError(t, err)
 	d, err := format.Declaration()
 	require.NoError(t, err)
-	decoder, err := typed.NewDecoder(d, nil)
-	require.NoError(t, err)
-	decoded, err := decoder.Decode(r.Payload)
-	require.NoError(t, err)
+	decoded := recordtest.Decode(t, d, r.Payload)
 	return fieldsOf(decoded)
 }
 

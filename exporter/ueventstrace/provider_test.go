@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -29,9 +30,7 @@ type own struct {
 
 func newOwn(t testing.TB, opts ...ueventstrace.ProviderOption) *own {
 	t.Helper()
-	k := ueventstest.New(t, nil)
-	borrowed := k.Provider()
-	t.Cleanup(func() { require.NoError(t, borrowed.Close()) })
+	k, borrowed := recordtest.Kernel(t)
 	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.ProviderOption{ueventstrace.WithProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
@@ -40,8 +39,7 @@ func newOwn(t testing.TB, opts ...ueventstrace.ProviderOption) *own {
 
 func (o *own) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	t.Helper()
-	tool, err := o.kernel.Attach(ueventstest.Ftrace, names...)
-	require.NoError(t, err)
+	tool := recordtest.Attach(t, o.kernel, ueventstest.Ftrace, names...)
 	return tool
 }
 
@@ -221,9 +219,7 @@ func TestTracersConcurrently(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	p := newOwn(t)
 	tracer, options := p.Tracer("x"), []trace.TracerOption{trace.WithInstrumentationVersion("1")}
 	root, from := t.Context(), fromRemote(t.Context(), "vendor=1")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncationtest"
@@ -85,10 +85,7 @@ func build(r record, limit int) (payload []byte, truncated int) {
 func decode(t *testing.T, payload []byte, limit, truncated int) map[string]string {
 	t.Helper()
 	require.LessOrEqual(t, len(payload), limit)
-	decoder, err := typed.NewDecoder(testSchema.Layout.Declaration(), nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(payload)
-	require.NoError(t, err)
+	r := recordtest.Decode(t, testSchema.Layout.Declaration(), payload)
 	values := map[string]string{}
 	for _, f := range testSchema.Layout.Declaration().Fields {
 		v, ok := r.Lookup(f.Name)
@@ -208,10 +205,7 @@ func TestLimits(t *testing.T) {
 // values decodes the fields of a payload.
 func values(t *testing.T, s *Schema, buf []byte) map[string]string {
 	t.Helper()
-	decoder, err := typed.NewDecoder(s.Layout.Declaration(), nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(buf[Base:])
-	require.NoError(t, err)
+	r := recordtest.Decode(t, s.Layout.Declaration(), buf[Base:])
 	values := map[string]string{}
 	for _, f := range s.Layout.Declaration().Fields {
 		v, ok := r.Lookup(f.Name)
@@ -382,13 +376,11 @@ func TestTruncationCases(t *testing.T) {
 				b.EndObject(schema.At[2], &w, attrjson.KeepAll)
 				buf, truncated := b.End()
 
-				decoder, err := typed.NewDecoder(schema.Layout.Declaration(), nil)
-				require.NoError(t, err)
-				r, err := decoder.Decode(buf[Base:])
-				require.NoError(t, err)
+				r := recordtest.Decode(t, schema.Layout.Declaration(), buf[Base:])
 				message, _ := r.Lookup("message")
 				attributes, _ := r.Lookup("attributes")
 				got := truncationtest.Record{Message: text.Unescape(string(message.AppendTo(nil))), Truncated: truncated, Size: len(buf) - Base}
+				var err error
 				got.Attributes, err = truncationtest.Object(string(attributes.AppendTo(nil)))
 				require.NoError(t, err)
 				assert.NoError(t, c.Check(limit, &got))
@@ -442,10 +434,7 @@ func TestTruncationOfDeepValues(t *testing.T) {
 		buf, truncated := b.End()
 		assert.LessOrEqual(t, len(buf)-Base, 4064, name)
 		assert.Positive(t, truncated, name)
-		decoder, err := typed.NewDecoder(schema.Layout.Declaration(), nil)
-		require.NoError(t, err)
-		r, err := decoder.Decode(buf[Base:])
-		require.NoError(t, err)
+		r := recordtest.Decode(t, schema.Layout.Declaration(), buf[Base:])
 		attributes, _ := r.Lookup("attributes")
 		got, err := truncationtest.Object(string(attributes.AppendTo(nil)))
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -56,10 +57,7 @@ func appendFields[T any](t testing.TB, f *typedfield.Fields[T], v *T, most, room
 	payload := b[start:]
 	requireKernelAccepts(t, e.layout.Declaration(), payload)
 	requireInOrder(t, e.layout, payload)
-	dec, err := typed.NewDecoder(e.layout.Declaration(), nil)
-	require.NoError(t, err)
-	r, err = dec.Decode(payload)
-	require.NoError(t, err)
+	r = recordtest.Decode(t, e.layout.Declaration(), payload)
 	require.True(t, strings.HasPrefix(r.String(), "e: a=42 b=first "), r)
 	require.True(t, strings.HasSuffix(r.String(), " z=99"), r)
 	return r, cut
@@ -92,10 +90,7 @@ func TestFieldsAgainstPlan(t *testing.T) {
 	long.Text, long.Body = strings.Repeat("é\n", 300), []byte(strings.Repeat("\xff", 300))
 	for _, v := range []everything{{}, sample, long, {Text: "\x00", IP: []byte{1}, Raw: []byte{}, At: time.Unix(-1, 0)}} {
 		want, _ := p.Append(nil, &v, typed.MaxLimit)
-		dec, err := typed.NewDecoder(p.Declaration(), nil)
-		require.NoError(t, err)
-		plain, err := dec.Decode(want)
-		require.NoError(t, err)
+		plain := recordtest.Decode(t, p.Declaration(), want)
 		requireInOrder(t, layoutOf(t, p.Declaration()), want)
 		for _, room := range []int{0, len(want), 1000, 10000} {
 			r, cut := appendFields(t, f, &v, typedfield.DefaultLimit, room)
@@ -369,10 +364,7 @@ func FuzzFields(f *testing.F) {
 		r, cut = appendFields(t, direct, &p, most, room)
 		if cut == 0 {
 			payload, _ := plan.Append(nil, &p, typed.MaxLimit)
-			dec, err := typed.NewDecoder(plan.Declaration(), nil)
-			require.NoError(t, err)
-			want, err := dec.Decode(payload)
-			require.NoError(t, err)
+			want := recordtest.Decode(t, plan.Declaration(), payload)
 			require.Equal(t, "e: a=42 b=first "+strings.TrimPrefix(want.String(), "event: ")+" z=99", r.String())
 		}
 	})

@@ -122,9 +122,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 
 func requireAllocs(t *testing.T, want float64, f func()) {
 	t.Helper()
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	assert.Equal(t, want, testing.AllocsPerRun(100, f))
 }
 

@@ -111,9 +111,7 @@ func TestWriteToBoth(t *testing.T) {
 }
 
 func TestWriteDoesNotAllocate(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
 		f := k.open()
 		mustRegister(t, f, "ev u32 a; __rel_loc char[] b")
@@ -125,23 +123,4 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 		mustAttach(t, k, Perf, "ev")
 		assert.Zero(t, testing.AllocsPerRun(100, write), "traced twice")
 	})
-}
-
-// BenchmarkWrite says what the simulated kernel adds to benchmarks that run on it.
-func BenchmarkWrite(b *testing.B) {
-	k := NewKernel(nil)
-	f := k.open()
-	mustRegister(b, f, "ev u32 a; __rel_loc char[] b")
-	buf := message(0, make([]byte, 4), location(0, 36), make([]byte, 36))
-	run := func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_ = f.Write(buf)
-		}
-	}
-	b.Run("untraced", run)
-	mustAttach(b, k, Ftrace, "ev")
-	b.Run("ftrace", run)
-	mustAttach(b, k, Perf, "ev")
-	b.Run("ftrace+perf", run)
 }

@@ -14,12 +14,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -181,15 +181,12 @@ var table = []payload.Field{payload.TraceID, {Name: "u8", Type: payload.U8}, {Na
 
 // TestRecord: a record has the values of its event's fields, and is counted.
 func TestRecord(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer func() { require.NoError(t, p.Close()) }()
+	k, p := recordtest.Kernel(t)
 	c := Open("pkg", "app", Config{Options: eventset.Options{Provider: p, MaxPayload: 300}})
 	all := c.RegisterTyped("all", payload.Subset(table, 0, 1, 2, 3, 4, 5, 6))
 	few := c.RegisterTyped("few", payload.Subset(table, 3, 6))
 	require.NoError(t, c.Err())
-	tool, err := k.Attach(ueventstest.Ftrace, "app_all")
-	require.NoError(t, err)
+	tool := recordtest.Attach(t, k, ueventstest.Ftrace, "app_all")
 	for _, e := range []*Event{all, few} {
 		var r Record
 		e.Begin(&r)
@@ -209,10 +206,7 @@ func TestRecord(t *testing.T) {
 	}
 	raw := tool.Records()
 	require.Len(t, raw, 1)
-	decoder, err := typed.NewDecoder(raw[0].Declaration, nil)
-	require.NoError(t, err)
-	record, err := decoder.Decode(raw[0].Payload)
-	require.NoError(t, err)
+	record := recordtest.Decode(t, raw[0].Declaration, raw[0].Payload)
 	for name, want := range map[string]string{"u8": "1", "u32": "2", "u64": "3", "trace_id": "00000000000000000000000000000000", "scope_name": "scope", "truncated": "1"} {
 		v, ok := record.Lookup(name)
 		require.True(t, ok)

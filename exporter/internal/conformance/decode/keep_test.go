@@ -113,9 +113,7 @@ func (r *rig) writeNested(encoding ueventstrace.Option) []ueventstest.Record {
 // TestDecodeAllocations: without reuse, an event allocates its bytes and its fields; of the EventHeader format, also the header, its
 // name, and the elements of structs.
 func TestDecodeAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	for i, want := range []float64{2, 2, 7, 2, 7} {
 		r := newRig(t)
 		rec := r.writeUsual(i)

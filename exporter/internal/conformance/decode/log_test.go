@@ -325,7 +325,7 @@ func TestSlogDeclaredRecords(t *testing.T) {
 	function, _ := ev.Lookup("code.function.name")
 	assert.Contains(t, function.Text(), "TestSlogDeclaredRecords")
 	file, _ := ev.Lookup("code.file.path")
-	assert.Contains(t, file.Text(), "slog_test.go")
+	assert.Contains(t, file.Text(), "log_test.go")
 	line, _ := ev.Lookup("code.line.number")
 	assert.Positive(t, line.Int64())
 	status, _ := ev.Lookup("status_2") // the field is 0

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	_ "github.com/userevents/userevents-go/internal/memory/private"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -283,8 +284,7 @@ func (r *rig) attach(names ...string) {
 	if names == nil {
 		names = []string{"*"}
 	}
-	tool, err := r.kernel.Attach(ueventstest.Perf, names...)
-	require.NoError(r.t, err)
+	tool := recordtest.Attach(r.t, r.kernel, ueventstest.Perf, names...)
 	r.tool = tool
 }
 

@@ -20,12 +20,12 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/sloghandler/oteltrace"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -174,13 +174,10 @@ func TestSlogNameOfLog(t *testing.T) {
 
 // TestMetricBatches: a reader of the SDK that exports in batches, an option since 1.47, writes each data point once.
 func TestMetricBatches(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	k, p := recordtest.Kernel(t)
 	e, err := ueventsmetric.NewExporter(program, ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
-	tool, err := k.Attach(ueventstest.Perf, program+"_metric_sum")
-	require.NoError(t, err)
+	tool := recordtest.Attach(t, k, ueventstest.Perf, program+"_metric_sum")
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, sdkmetric.WithMaxExportBatchSize(2))))
 	counter, err := provider.Meter("m").Int64Counter("n")
 	require.NoError(t, err)
@@ -194,9 +191,7 @@ func TestMetricBatches(t *testing.T) {
 // TestAdaptersShareAName: under one name, the adapters register different events, and a tool that is attached to an
 // event of one of them enables none of another.
 func TestAdaptersShareAName(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	t.Cleanup(func() { assert.NoError(t, p.Close()) })
+	k, p := recordtest.Kernel(t)
 	opened := make([]adapter, len(adapters))
 	owners := map[string]int{} // of events, by name
 	for i, a := range adapters {
@@ -220,8 +215,7 @@ func TestAdaptersShareAName(t *testing.T) {
 	}
 	neverEmitted := regexp.MustCompile(`_metric_(.*histogram|summary)$`)
 	for event, owner := range owners {
-		tool, err := k.Attach(ueventstest.Ftrace, event)
-		require.NoError(t, err)
+		tool := recordtest.Attach(t, k, ueventstest.Ftrace, event)
 		after := written()
 		tool.Detach()
 		for i, a := range adapters {
@@ -244,9 +238,7 @@ func TestReservedNames(t *testing.T) {
 			continue
 		}
 		t.Run(a.pkg+" "+a.encoding, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			p := k.Provider()
-			t.Cleanup(func() { assert.NoError(t, p.Close()) })
+			k, p := recordtest.Kernel(t)
 			a.open(t, p)
 			require.NotEmpty(t, k.Events())
 			for _, e := range k.Events() {
@@ -272,23 +264,17 @@ type around struct{ trace.Span }
 // TestSlogIDsOfSpans: in a span of package ueventstrace, records of package sloghandler have the ids that the span has in events. The
 // span propagates others, and may be within a span of the program's own.
 func TestSlogIDsOfSpans(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	k, p := recordtest.Kernel(t)
 	provider, err := ueventstrace.NewTracerProvider(program, ueventstrace.WithProvider(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
-	tool, err := k.Attach(ueventstest.Perf, program+"_span_start")
-	require.NoError(t, err)
+	tool := recordtest.Attach(t, k, ueventstest.Perf, program+"_span_start")
 	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 	for _, from := range []context.Context{t.Context(), trace.ContextWithRemoteSpanContext(t.Context(), caller)} {
 		ctx, span := provider.Tracer("x").Start(from, "work")
 		records := tool.Records()
 		require.Len(t, records, 1)
-		decoder, err := typed.NewDecoder(records[0].Declaration, nil)
-		require.NoError(t, err)
-		started, err := decoder.Decode(records[0].Payload)
-		require.NoError(t, err)
+		started := recordtest.Decode(t, records[0].Declaration, records[0].Payload)
 		for _, ctx := range []context.Context{ctx, trace.ContextWithSpan(ctx, around{span})} {
 			traceID, spanID := oteltrace.Context(ctx)
 			for name, id := range map[string][]byte{"trace_id": traceID[:], "span_id": spanID[:]} {

@@ -11,10 +11,10 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // everyText has every type that becomes a text in a struct event.
@@ -35,9 +35,7 @@ type everyText struct {
 // TestTextsAreStrings: every text of every typed event is a field that all tracing tools read as one. Perfetto takes the location
 // of __rel_loc for a number, and drops fixed arrays of char. (The event otlp_metrics has the format of another project.)
 func TestTextsAreStrings(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer func() { require.NoError(t, p.Close()) }()
+	k, p := recordtest.Kernel(t)
 	_, err := sloghandler.New("slog", &sloghandler.Options{
 		Provider: p, AddSource: true,
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[everyText]("declared", nil)},
