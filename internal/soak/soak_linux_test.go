@@ -24,6 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/internal/words"
@@ -348,3 +350,6 @@ func (h holdings) grown(first holdings) (list []string) {
 	}
 	return list
 }
+
+// TestMain fails the package when its tests leave something behind.
+func TestMain(m *testing.M) { leakcheck.Main(m) }
