@@ -2,6 +2,7 @@
 package recordtest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"testing"
@@ -55,6 +56,31 @@ func Decode(t testing.TB, d tracepoint.Declaration, payload []byte) typed.Record
 	r, err := decoder.Decode(payload)
 	require.NoError(t, err)
 	return r
+}
+
+// RequireAccepted checks what the kernel checks when a payload is written
+// (user_events_write_core and user_event_validate in kernel/trace/trace_events_user.c).
+func RequireAccepted(t testing.TB, d tracepoint.Declaration, payload []byte) {
+	t.Helper()
+	require.GreaterOrEqual(t, len(payload), d.FixedSize(), "EINVAL")
+	at := 0
+	for _, f := range d.Fields {
+		if f.Type.Location != tracepoint.Fixed {
+			word := binary.NativeEndian.Uint32(payload[at:])
+			end := int(word&0xFFFF) + int(word>>16)
+			if f.Type.Location == tracepoint.RelLoc {
+				end += at + 4
+			} else {
+				end -= tracepoint.CommonSize
+			}
+			require.LessOrEqual(t, end, len(payload), "EFAULT: field %s", f.Name)
+			if f.Type.Kind == tracepoint.Char || f.Type.Kind == tracepoint.UChar {
+				require.Positive(t, end, f.Name)
+				require.Zero(t, payload[end-1], "EFAULT: field %s does not end in NUL", f.Name)
+			}
+		}
+		at += f.Type.FixedSize()
+	}
 }
 
 // Samples returns the records that a program writes on a simulated kernel, in their order.

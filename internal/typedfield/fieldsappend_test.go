@@ -2,6 +2,7 @@ package typedfield_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"strings"
@@ -55,7 +56,7 @@ func appendFields[T any](t testing.TB, f *typedfield.Fields[T], v *T, most, room
 	require.Equal(t, before, string(b[len(prefix)+e.layout.FixedSize():][:len(before)]))
 	require.Equal(t, prefix, string(b[:start]))
 	payload := b[start:]
-	requireKernelAccepts(t, e.layout.Declaration(), payload)
+	recordtest.RequireAccepted(t, e.layout.Declaration(), payload)
 	requireInOrder(t, e.layout, payload)
 	r = recordtest.Decode(t, e.layout.Declaration(), payload)
 	require.True(t, strings.HasPrefix(r.String(), "e: a=42 b=first "), r)
@@ -71,7 +72,7 @@ func requireInOrder(t testing.TB, l *typedfield.Layout, payload []byte) {
 		if f.Type.Location == tracepoint.Fixed {
 			continue
 		}
-		word := nativeUint32(payload[l.Offsets()[i]:])
+		word := binary.NativeEndian.Uint32(payload[l.Offsets()[i]:])
 		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
 		if size == 0 || begin < l.FixedSize() {
 			require.LessOrEqual(t, size, 1, "only an empty text is in the fixed part: %s", f.Name)
@@ -240,7 +241,7 @@ func TestFieldsBehindALargePayload(t *testing.T) {
 	v := event{N: 7, Text: "text", ID: [16]byte{1}, UUID: [16]byte{2}, Nums: []uint16{1}, Raw: [3]uint64{1}}
 	for size := typed.MaxLimit - 120; size < typed.MaxLimit+100; size++ {
 		b, cut := f.Append(make([]byte, size), 0, 0, &v, 100)
-		requireKernelAccepts(t, d, b)
+		recordtest.RequireAccepted(t, d, b)
 		r, err := dec.Decode(b)
 		require.NoError(t, err)
 		n, _ := r.Lookup("N")

@@ -1,6 +1,7 @@
 package typedfield_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -70,7 +72,7 @@ func TestBeginMakesAnEmptyPayload(t *testing.T) {
 		payload := b[len(prefix):]
 		assert.Equal(t, prefix, string(b[:len(prefix)]))
 		assert.Len(t, payload, l.FixedSize(), tt.command)
-		requireKernelAccepts(t, l.Declaration(), payload)
+		recordtest.RequireAccepted(t, l.Declaration(), payload)
 
 		dec, err := typed.NewDecoder(l.Declaration(), nil)
 		require.NoError(t, err)
@@ -87,7 +89,7 @@ func TestEmptyTextsReferToANUL(t *testing.T) {
 	payload := l.Begin(nil)
 	typedfield.PutU64(payload, l.Offsets()[1], 0x7878787878787878)
 	for _, at := range []int{l.Offsets()[0], l.Offsets()[2]} {
-		word := nativeUint32(payload[at:])
+		word := binary.NativeEndian.Uint32(payload[at:])
 		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
 		assert.Equal(t, 1, size)
 		assert.Equal(t, byte(0), payload[begin])

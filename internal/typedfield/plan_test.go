@@ -87,7 +87,7 @@ func appendPlan[T any](t testing.TB, p *typed.Plan[T], v *T, limit int) (r typed
 	}
 	least, _ := p.Append(nil, new(T), 1) // numbers and ids, whatever the limit
 	require.LessOrEqual(t, len(payload), max(limit, len(least)))
-	requireKernelAccepts(t, p.Declaration(), payload)
+	recordtest.RequireAccepted(t, p.Declaration(), payload)
 	r = recordtest.Decode(t, p.Declaration(), payload)
 
 	// In a buffer that is full of other bytes, with room or just not, the same is written, and nothing behind the room.
