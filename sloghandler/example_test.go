@@ -156,6 +156,8 @@ func ExampleHandler_LogAttrs() {
 // Records of one message as an event of their own, which the kernel filters and adds up:
 //
 //	echo 'hist:keys=route,status:vals=latency_ns' > events/user_events/myapp_http_request/trigger
+//
+// A tool that is attached to both events of a record, as with myapp_*, gets it twice. The copy in the event of the level says so.
 func ExampleDeclare() {
 	type HTTPRequest struct {
 		Route   string        `uevent:"route"`
@@ -173,7 +175,7 @@ func ExampleDeclare() {
 		log.Fatal(err)
 	}
 	defer events.Close()
-	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
+	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_*")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -182,40 +184,11 @@ func ExampleDeclare() {
 	logger.Info("http request", "status", 200, "latency", 1500*time.Microsecond, "cached", true)
 	logger.Info("another message")
 
-	printRecords(tool, "route", "status", "latency_ns", "attributes")
-	// Output: myapp_http_request: route=/users/{id} status=200 latency_ns=1500000 attributes={"cached":true}
-}
-
-// A tool that is attached to both events of a record, as with myapp_*, gets it twice. The copy in the event of the level says so.
-func ExampleDeclare_duplicate() {
-	type HTTPRequest struct {
-		Status uint16 `uevent:"status"`
-	}
-	requests := sloghandler.Declare[HTTPRequest]("http request", nil)
-
-	kernel := ueventstest.NewKernel(nil)
-	defer kernel.Close()
-	p := kernel.Provider()
-	defer p.Close()
-	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{requests}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer events.Close()
-	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_*")
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	logger := slog.New(events)
-	logger.Info("http request", "status", 200)
-	logger.Info("another message")
-
-	printRecords(tool, "duplicate") // a field of the levels' events
+	printRecords(tool, "status", "latency_ns", "message", "duplicate", "attributes")
 	// Output:
-	// myapp_http_request:
-	// myapp_info: duplicate=1
-	// myapp_info: duplicate=0
+	// myapp_http_request: status=200 latency_ns=1500000 attributes={"cached":true}
+	// myapp_info: message=http request duplicate=1 attributes={"route":"/users/{id}","status":200,"latency":1500000,"cached":true}
+	// myapp_info: message=another message duplicate=0 attributes={"route":"/users/{id}"}
 }
 
 // A hot path logs the struct itself, past slog's front end. The records are those of the same log call with attributes.

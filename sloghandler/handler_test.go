@@ -244,5 +244,4 @@ func TestAllocationsOfWith(t *testing.T) {
 	assert.LessOrEqual(t, request(h), request(slog.NewJSONHandler(io.Discard, nil)), "a request while enabled")
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -179,5 +179,4 @@ func TestAllocations(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, emit), "enabled")
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

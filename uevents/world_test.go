@@ -138,5 +138,4 @@ func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

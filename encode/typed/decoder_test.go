@@ -370,5 +370,4 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -114,5 +114,4 @@ func served(name string) [][]string {
 // text is a handler for an output as programs have it.
 func text(out *output) slog.Handler { return slog.NewJSONHandler(out, nil) }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -105,5 +105,4 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -68,7 +68,6 @@ func TestWithRequestID(t *testing.T) {
 // envProgram makes the test binary the program.
 const envProgram = "USER_EVENTS_TEST_REQUESTID"
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) {
 	if os.Getenv(envProgram) != "" {
 		main()

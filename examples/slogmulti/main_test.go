@@ -75,5 +75,4 @@ func text(t *testing.T, raw ueventstest.Record) string {
 	return record.String()
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

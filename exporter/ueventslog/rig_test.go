@@ -185,5 +185,4 @@ func event(s log.Severity, name string, attrs ...attribute.KeyValue) (r log.Reco
 	return r
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

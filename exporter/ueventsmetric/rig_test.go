@@ -144,5 +144,4 @@ func data(a metricdata.Aggregation) *metricdata.ResourceMetrics {
 	}}}
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -135,5 +135,4 @@ func must(t testing.TB, v any) []byte {
 	return b
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -177,5 +177,4 @@ func wait(t *testing.T, pid int) syscall.WaitStatus {
 	}
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -188,5 +188,4 @@ func TestGuest(t *testing.T) {
 	}
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

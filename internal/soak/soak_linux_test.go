@@ -351,5 +351,4 @@ func (h holdings) grown(first holdings) (list []string) {
 	return list
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -60,5 +60,4 @@ func TestKillTimer(t *testing.T) {
 	require.NoError(t, answer.Close())
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

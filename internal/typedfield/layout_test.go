@@ -222,7 +222,6 @@ func TestPlanGrowsABufferOnce(t *testing.T) {
 	requireAllocs(t, 1, func() { p.Append(nil, &v, 0) })
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // HTTPRequest is the event that budgets are stated for: five fields, three of them strings.

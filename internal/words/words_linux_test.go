@@ -80,5 +80,4 @@ func TestWordsConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

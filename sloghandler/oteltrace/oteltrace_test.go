@@ -78,5 +78,4 @@ func ExampleContext() {
 	// span_id f0000000000000b7
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -139,5 +139,4 @@ func TestBubbleWaits(t *testing.T) {
 	assert.ErrorIs(t, err, io.EOF)
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }

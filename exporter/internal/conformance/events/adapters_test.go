@@ -59,6 +59,14 @@ var adapters = []struct {
 	{"ueventsmetric", "typed", openMetric},
 }
 
+// written returns how many records the kernel took.
+func written(stats map[string]uevents.EventStats) (n uint64) {
+	for _, s := range stats {
+		n += s.Written
+	}
+	return n
+}
+
 func openSlog(t *testing.T, p *uevents.Provider) adapter {
 	type request struct{ Status int }
 	h, err := sloghandler.New(program, &sloghandler.Options{
@@ -72,12 +80,7 @@ func openSlog(t *testing.T, p *uevents.Provider) adapter {
 				slog.New(h).Log(t.Context(), level, "http request", "status", 200)
 			}
 		},
-		written: func() (n uint64) {
-			for _, s := range h.Stats() {
-				n += s.Written
-			}
-			return n
-		},
+		written: func() uint64 { return written(h.Stats()) },
 	}
 }
 
@@ -96,12 +99,7 @@ func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Option) adapter {
 				provider.Logger("names").Emit(t.Context(), r)
 			}
 		},
-		written: func() (n uint64) {
-			for _, s := range processor.Stats() {
-				n += s.Written
-			}
-			return n
-		},
+		written: func() uint64 { return written(processor.Stats()) },
 	}
 }
 
@@ -117,12 +115,7 @@ func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.ProcessorOption
 			span.AddEvent("event")
 			span.End()
 		},
-		written: func() (n uint64) {
-			for _, s := range processor.Stats() {
-				n += s.Written
-			}
-			return n
-		},
+		written: func() uint64 { return written(processor.Stats()) },
 	}
 }
 
@@ -141,12 +134,7 @@ func openMetric(t *testing.T, p *uevents.Provider) adapter {
 				{Name: "updown", Data: metricdata.Sum[int64]{DataPoints: points}},
 			}}}}))
 		},
-		written: func() (n uint64) {
-			for _, s := range e.Stats() {
-				n += s.Written
-			}
-			return n
-		},
+		written: func() uint64 { return written(e.Stats()) },
 	}
 }
 

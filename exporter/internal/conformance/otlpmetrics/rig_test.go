@@ -226,5 +226,4 @@ func series(n int) *metricdata.ResourceMetrics {
 	return rm
 }
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }
