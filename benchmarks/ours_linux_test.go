@@ -10,11 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
@@ -215,5 +222,175 @@ func BenchmarkPerf(b *testing.B) {
 		perf := kerneltest.AttachPerfOverwriting(b, fs, event)
 		run(b, o.name, call{log: log})
 		perf.Detach()
+	}
+}
+
+// ownMetrics is a way to export data points with this project. open returns the export and the name of the event that it writes.
+type ownMetrics struct {
+	name string
+	open func(tb testing.TB, kind string) (c call, event string)
+}
+
+var ownMetricList = []ownMetrics{
+	{"ueventsmetric", func(tb testing.TB, kind string) (call, string) {
+		name := uniqueName()
+		e, err := ueventsmetric.NewExporter(name)
+		allow(tb, err)
+		return exportCall(tb, e, kind), name + "_metric_" + kind
+	}},
+	{"ueventsmetric-otlp", func(tb testing.TB, kind string) (call, string) {
+		e, err := otlp.NewExporter()
+		allow(tb, err)
+		return exportCall(tb, e, kind), otlp.EventName
+	}},
+}
+
+// ownMetricContenders are this project's, on only where the kernel has user_events.
+func ownMetricContenders() (list []metricContender) {
+	for _, o := range ownMetricList {
+		c := metricContender{name: o.name, off: func(tb testing.TB, kind string) call {
+			c, _ := o.open(tb, kind)
+			return c
+		}}
+		if unavailable() == nil {
+			c.on = func(tb testing.TB, kind string) call {
+				c, event := o.open(tb, kind)
+				kerneltest.NewInstance(tb, kerneltest.Require(tb), 64).Attach(event)
+				return c
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestOwnMetrics: every data point arrives, whole, and none while no tool is attached.
+func TestOwnMetrics(t *testing.T) {
+	fs := kerneltest.Require(t)
+	for _, o := range ownMetricList {
+		for _, kind := range metricKinds {
+			t.Run(o.name+"/"+kind, func(t *testing.T) {
+				c, event := o.open(t, kind)
+				c.log()
+				i := kerneltest.NewInstance(t, fs, 1024)
+				i.Attach(event)
+				assert.Empty(t, i.Records())
+				c.log()
+				records := i.Records()
+				if o.name == "ueventsmetric" {
+					var texts []string
+					for _, r := range records {
+						texts = append(texts, decoded(t, fs.Event(event), r.Payload))
+					}
+					assertEach(t, kind, texts)
+					return
+				}
+				format, err := fs.Event(event).Format()
+				require.NoError(t, err)
+				d, err := format.Declaration()
+				require.NoError(t, err)
+				decoder, err := typed.NewDecoder(d, nil)
+				require.NoError(t, err)
+				var bodies [][]byte
+				for _, r := range records {
+					record, err := decoder.Decode(r.Payload)
+					require.NoError(t, err)
+					buffer, _ := record.Lookup("buffer")
+					bodies = append(bodies, buffer.Bytes())
+				}
+				assertPoints(t, kind, bodies...)
+			})
+		}
+	}
+}
+
+// ownSpans is a way to make spans with this project. open returns the provider; name is what events are called after.
+type ownSpans struct {
+	name   string
+	open   func(tb testing.TB, name string) trace.TracerProvider
+	events []string // suffixes of those that are enabled
+}
+
+var ownSpanList = []ownSpans{
+	{"ueventstrace", openOwnProvider, []string{"_span"}},
+	{"ueventstrace-start", openOwnProvider, []string{"_span", "_span_start"}},
+	{"ueventstrace-processor", func(tb testing.TB, name string) trace.TracerProvider {
+		return sdk(tb, sdktrace.WithSpanProcessor(newSpanProcessor(tb, name)))
+	}, []string{"_span"}},
+	{"ueventstrace-sampler", func(tb testing.TB, name string) trace.TracerProvider {
+		p := newSpanProcessor(tb, name)
+		return sdk(tb, sdktrace.WithSpanProcessor(p), sdktrace.WithSampler(ueventstrace.NewSampler(sdktrace.NeverSample(), p)))
+	}, []string{"_span"}},
+}
+
+func newSpanProcessor(tb testing.TB, name string) *ueventstrace.Processor {
+	p, err := ueventstrace.NewProcessor(name)
+	allow(tb, err)
+	return p
+}
+
+func openOwnProvider(tb testing.TB, name string) trace.TracerProvider {
+	p, err := ueventstrace.NewTracerProvider(name)
+	allow(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, p.Shutdown(context.Background())) })
+	return p
+}
+
+// attach attaches a tool to the events.
+func (o ownSpans) attach(tb testing.TB, name string) *kerneltest.Instance {
+	i := kerneltest.NewInstance(tb, kerneltest.Require(tb), 64)
+	for _, suffix := range o.events {
+		i.Attach(name + suffix)
+	}
+	return i
+}
+
+// ownSpanContenders are this project's, on only where the kernel has user_events.
+func ownSpanContenders() (list []spanContender) {
+	for _, o := range ownSpanList {
+		c := spanContender{name: o.name}
+		if len(o.events) == 1 {
+			c.off = func(tb testing.TB, s scenario) call { return call{log: spanCall(o.open(tb, uniqueName()), s)} }
+		}
+		if unavailable() == nil {
+			c.on = func(tb testing.TB, s scenario) call {
+				name := uniqueName()
+				log := spanCall(o.open(tb, name), s)
+				o.attach(tb, name)
+				return call{log: log}
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestOwnSpans: a span arrives whole in each of the enabled events, and in none while no tool is attached.
+func TestOwnSpans(t *testing.T) {
+	fs := kerneltest.Require(t)
+	for _, o := range ownSpanList {
+		for _, s := range spanScenarios {
+			t.Run(o.name+"/"+s.name, func(t *testing.T) {
+				name := uniqueName()
+				log := spanCall(o.open(t, name), s)
+				log()
+				i := o.attach(t, name)
+				assert.Empty(t, i.Records())
+				log()
+				var written []string
+				for _, r := range i.Records() {
+					written = append(written, r.Event)
+					text := decoded(t, fs.Event(r.Event), r.Payload)
+					for _, part := range spanParts(s) {
+						assert.Contains(t, text, part, r.Event)
+					}
+				}
+				slices.Sort(written)
+				require.Len(t, written, len(o.events))
+				for n, suffix := range o.events {
+					assert.Equal(t, name+suffix, written[n])
+				}
+			})
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	logs "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	metrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	traces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -128,4 +131,57 @@ func TestCollector(t *testing.T) {
 	response := httptest.NewRecorder()
 	receiver(nil, func(*logs.ExportLogsServiceRequest) int { return 0 }).ServeHTTP(response, request)
 	assert.Equal(t, http.StatusBadRequest, response.Code)
+}
+
+// childEnv says what the test binary does as a child process, and with what argument: KIND:ARGUMENT.
+const childEnv = "USEREVENTS_BENCHMARK_CHILD"
+
+// childMain serves as a child process until its input ends. It answers every line.
+func childMain(what string) int {
+	kind, arg, _ := strings.Cut(what, ":")
+	serve := map[string]func(string, io.Reader, io.Writer) error{"event": serveEvent, "collector": serveCollector}[kind]
+	if err := serve(arg, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// child is the test binary as another process.
+type child struct {
+	pid int
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+// startChild starts one, which ends with the test.
+func startChild(tb testing.TB, what string) *child {
+	path, err := os.Executable()
+	require.NoError(tb, err)
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), childEnv+"="+what, "GOMAXPROCS=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(tb, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(tb, err)
+	require.NoError(tb, cmd.Start())
+	tb.Cleanup(func() {
+		require.NoError(tb, in.Close())
+		require.NoError(tb, cmd.Wait())
+	})
+	return &child{pid: cmd.Process.Pid, in: in, out: bufio.NewScanner(out)}
+}
+
+// line returns the next line that it prints.
+func (c *child) line(tb testing.TB) string {
+	require.True(tb, c.out.Scan(), "the child process ended: %v", c.out.Err())
+	return c.out.Text()
+}
+
+// ask sends it an empty line and returns its answer.
+func (c *child) ask(tb testing.TB) string {
+	_, err := fmt.Fprintln(c.in)
+	require.NoError(tb, err)
+	return c.line(tb)
 }

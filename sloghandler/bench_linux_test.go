@@ -88,26 +88,3 @@ func BenchmarkDisabledCheck(b *testing.B) {
 		require.NoError(b, h.Close())
 	}
 }
-
-// BenchmarkParallel makes the call on as many processors as -test.cpu says, with no tool
-// and with ftrace attached.
-func BenchmarkParallel(b *testing.B) {
-	fs := kerneltest.Require(b)
-	name := uniqueName()
-	h, err := sloghandler.New(name, nil)
-	require.NoError(b, err)
-	defer func() { require.NoError(b, h.Close()) }()
-	parallel := func(b *testing.B) {
-		log := slog.New(h)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				request(log)
-			}
-		})
-	}
-	b.Run("off", parallel)
-	i := kerneltest.NewInstance(b, fs, 64)
-	i.Attach(name + "_info")
-	b.Run("ftrace", parallel)
-	i.Detach()
-}

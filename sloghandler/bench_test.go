@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -76,21 +77,10 @@ func BenchmarkForms(b *testing.B) {
 	}
 }
 
-func BenchmarkDisabledParallel(b *testing.B) {
-	h, _ := modelled(b, sloghandler.Options{})
-	log := slog.New(h)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			request(log)
-		}
-	})
-}
-
 // BenchmarkManyAttributes is a record that is truncated, beside what slog.JSONHandler writes of it.
 func BenchmarkManyAttributes(b *testing.B) {
 	h, k := modelled(b, sloghandler.Options{})
-	_, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(b, err)
+	recordtest.Attach(b, k, ueventstest.Ftrace, "app_*")
 	for name, h := range map[string]slog.Handler{"json": slog.NewJSONHandler(io.Discard, nil), "events": h} {
 		for _, n := range []int{200, 300, 1000} {
 			attrs := make([]slog.Attr, n)

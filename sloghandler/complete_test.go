@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -61,7 +62,7 @@ func requestAttrs(v HTTPRequest) []slog.Attr {
 var paths = map[string]sloghandler.Options{
 	"direct":           {},
 	"the last is kept": {UniqueKeys: true},
-	"replaced":         {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+	"replaced":         {ReplaceAttr: unchanged},
 	"from the context": {AttrFromContext: []func(context.Context) []slog.Attr{func(context.Context) []slog.Attr { return nil }}},
 }
 
@@ -70,13 +71,8 @@ func eachForm(t *testing.T, d sloghandler.AnyDeclaration, test func(*testing.T, 
 	for path, o := range paths {
 		for form, log := range forms {
 			t.Run(path+"/"+form, func(t *testing.T) {
-				k := ueventstest.New(t, nil)
-				p := k.Provider()
-				defer func() { require.NoError(t, p.Close()) }()
-				o.Provider, o.Declarations = p, []sloghandler.AnyDeclaration{d}
-				h, err := sloghandler.New("app", &o)
-				require.NoError(t, err)
-				defer func() { require.NoError(t, h.Close()) }()
+				o.Declarations = []sloghandler.AnyDeclaration{d}
+				h, k := newHandler(t, o)
 				test(t, k, h.WithAttrs([]slog.Attr{slog.String("service", "shop")}).(*sloghandler.Handler), log)
 			})
 		}
@@ -120,8 +116,7 @@ func withoutGroups(attributes map[string]any) map[string]any {
 func TestComplete(t *testing.T) {
 	eachForm(t, httpRequest, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
 		log(h, slog.LevelInfo, sampleRequest)
-		tr, err := k.Attach(ueventstest.Ftrace, "app_info")
-		require.NoError(t, err)
+		tr := attach(t, k, "app_info")
 		log(h, slog.LevelInfo, sampleRequest)
 		log(h, slog.LevelWarn, sampleRequest)
 		records := tr.Records()
@@ -129,15 +124,13 @@ func TestComplete(t *testing.T) {
 		checkLevel(t, decoded(t, records[0]), "app_info", "0")
 		tr.Detach()
 
-		tr, err = k.Attach(ueventstest.Ftrace, "app_http_request")
-		require.NoError(t, err)
+		tr = attach(t, k, "app_http_request")
 		log(h, slog.LevelInfo, sampleRequest)
 		records = tr.Records()
 		require.Len(t, records, 1)
 		checkOwn(t, decoded(t, records[0]))
 
-		both, err := k.Attach(ueventstest.Perf, "app_http_request", "app_info")
-		require.NoError(t, err)
+		both := recordtest.Attach(t, k, ueventstest.Perf, "app_http_request", "app_info")
 		log(h, slog.LevelInfo, sampleRequest)
 		records = both.Records()
 		require.Len(t, records, 2)
@@ -156,8 +149,7 @@ func TestComplete(t *testing.T) {
 func TestCompleteAtOtherLevels(t *testing.T) {
 	d := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclarationOptions{Levels: []slog.Level{slog.LevelInfo}})
 	eachForm(t, d, func(t *testing.T, k *ueventstest.Kernel, h *sloghandler.Handler, log func(*sloghandler.Handler, slog.Level, HTTPRequest)) {
-		tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-		require.NoError(t, err)
+		tr := attach(t, k, "app_*")
 		log(h, slog.LevelWarn, sampleRequest)
 		records := tr.Records()
 		require.Len(t, records, 1)
@@ -171,13 +163,8 @@ func TestCompleteAtOtherLevels(t *testing.T) {
 func TestAttachAnyTime(t *testing.T) {
 	for path, o := range paths {
 		t.Run(path, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			p := k.Provider()
-			defer func() { require.NoError(t, p.Close()) }()
-			o.Provider, o.Declarations = p, []sloghandler.AnyDeclaration{httpRequest}
-			h, err := sloghandler.New("app", &o)
-			require.NoError(t, err)
-			defer func() { require.NoError(t, h.Close()) }()
+			o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
+			h, k := newHandler(t, o)
 			events := []string{"app_info", "app_http_request"}
 			var wg sync.WaitGroup
 			for _, log := range forms {
@@ -189,8 +176,7 @@ func TestAttachAnyTime(t *testing.T) {
 			}
 			var records []ueventstest.Record
 			for n := range 100 {
-				tr, err := k.Attach(ueventstest.Ftrace, events[n%len(events)])
-				require.NoError(t, err)
+				tr := attach(t, k, events[n%len(events)])
 				tr.Detach()
 				records = append(records, tr.Records()...)
 			}
@@ -225,15 +211,8 @@ func TestCopyOfDroppedRecord(t *testing.T) {
 		"walked": func(h *sloghandler.Handler, err error) { slog.New(h).Info("failure", slog.Group("g", "err", err)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			p := k.Provider()
-			defer func() { require.NoError(t, p.Close()) }()
-			h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{d}})
-			require.NoError(t, err)
-			own, err := k.Attach(ueventstest.Ftrace, "app_failure")
-			require.NoError(t, err)
-			level, err := k.Attach(ueventstest.Ftrace, "app_info")
-			require.NoError(t, err)
+			h, k := newHandler(t, declaring(d))
+			own, level := attach(t, k, "app_failure"), attach(t, k, "app_info")
 			log(h, detaching{own})
 			assert.Empty(t, own.Records())
 			assert.Equal(t, "0", only(t, level).fields["duplicate"])

@@ -2,7 +2,8 @@ package sloghandler_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
+
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,37 +21,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
+// TestSlogtest runs the suite of package slogtest also with a ReplaceAttr that changes nothing, which takes another path
+// through the handler.
 func TestSlogtest(t *testing.T) {
-	var tr *ueventstest.Tool
-	slogtest.Run(t, func(t *testing.T) slog.Handler {
-		h, tracer := attached(t, sloghandler.Options{})
-		tr = tracer
-		return h
-	}, func(t *testing.T) map[string]any {
-		r := only(t, tr)
-		m := r.attributes
-		if ns := r.fields["time_unix_nano"]; ns != "" && ns != "0" {
-			m[slog.TimeKey] = ns
-		}
-		m[slog.LevelKey] = r.fields["level"]
-		m[slog.MessageKey] = r.fields["message"]
-		return m
-	})
-}
-
-// TestSlogtestReplaced runs the same suite with a ReplaceAttr that changes nothing, which
-// takes another path through the handler.
-func TestSlogtestReplaced(t *testing.T) {
-	var tr *ueventstest.Tool
-	slogtest.Run(t, func(t *testing.T) slog.Handler {
-		h, tracer := attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
-		tr = tracer
-		return h
-	}, func(t *testing.T) map[string]any { return toMap(t, one(t, tr)) })
+	for name, o := range map[string]sloghandler.Options{"plain": {}, "replaced": {ReplaceAttr: unchanged}} {
+		t.Run(name, func(t *testing.T) {
+			var tr *ueventstest.Tool
+			slogtest.Run(t, func(t *testing.T) (h slog.Handler) {
+				h, tr = attached(t, o)
+				return h
+			}, func(t *testing.T) map[string]any { return toMap(t, one(t, tr)) })
+		})
+	}
 }
 
 // loops resolves to itself for ever.
@@ -93,7 +80,7 @@ func TestGroups(t *testing.T) {
 			h, tr := attached(t, sloghandler.Options{})
 			c.log(slog.New(h))
 			assert.Equal(t, c.want, field(t, one(t, tr), "attributes"))
-			h, tr = attached(t, sloghandler.Options{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }})
+			h, tr = attached(t, sloghandler.Options{ReplaceAttr: unchanged})
 			c.log(slog.New(h))
 			assert.Equal(t, c.want, field(t, one(t, tr), "attributes"), "with ReplaceAttr")
 		})
@@ -112,19 +99,12 @@ func TestDuplicates(t *testing.T) {
 	assert.Equal(t, `{"k":1,"a":0,"k":2,"g":{"x":1,"x":2},"k":3,"k":{"last":true}}`, only(t, tr).json)
 }
 
-// TestDuplicatesInOtherGroups: attributes of one name in several groups are no duplicates.
-func TestDuplicatesInOtherGroups(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{UniqueKeys: true})
-	slog.New(h).Info("m", "a", 1, slog.Group("g", "x", 1, slog.Group("h", "x", 2)), "x", 3)
-	assert.Equal(t, `{"a":1,"g":{"x":1,"h":{"x":2}},"x":3}`, only(t, tr).json)
-}
-
 // TestLongDuplicates: a text is not cut for the sake of another one that is removed.
 func TestLongDuplicates(t *testing.T) {
 	text := strings.Repeat("0123456789", 300)
 	for name, path := range map[string]sloghandler.Options{
 		"direct": {},
-		"walked": {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		"walked": {ReplaceAttr: unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path.UniqueKeys = true
@@ -160,56 +140,29 @@ type marshalPanics struct{}
 
 func (marshalPanics) MarshalJSON() ([]byte, error) { panic("no JSON") }
 
-// TestHostileValues: whatever is logged, the record is there and its attributes are JSON.
+// TestHostileValues: whatever is logged, the record is there and its attributes are JSON, whichever path it takes. TestHostile has the
+// values.
 func TestHostileValues(t *testing.T) {
-	cycle := map[string]any{}
-	cycle["self"] = cycle
-	var nilError *json.SyntaxError
-	values := []any{
-		panics{},
-		loops{},
-		endless{},
-		math.NaN(), math.Inf(-1), make(chan int), func() {}, "\xff", "a\x00b",
-		marshalPanics{},
-		cycle, nilError,
-		struct{ X, y int }{1, 2},
-		[]any{1, "x", nil, []int{2}},
-		map[int]string{1: "one"},
-		(*int)(nil),
-		complex(1, 2),
-		[3]byte{1, 2, 3},
-		[]byte{0, 255},
-		time.Time{},
-		json.RawMessage("not json"),
-	}
-	for _, o := range []sloghandler.Options{
-		{},
-		{UniqueKeys: true},
-		{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
-	} {
+	testscale.HostOnly(t)
+	for name, o := range paths {
 		h, tr := attached(t, o)
-		for _, v := range values {
-			for _, log := range []*slog.Logger{slog.New(h), slog.New(h).With("w", v)} {
-				log.Info("m", "v", v, "after", 1)
+		for _, c := range hostiles {
+			c.message = cmp.Or(c.message, "m")
+			if c.attrs == nil {
+				c.attrs = func() []slog.Attr { return nil }
+			}
+			for _, p := range places[:testscale.Count(2, 1)] {
+				p.log(h, &c)
 				r := only(t, tr)
-				if endsNever(v) {
-					continue // there is no room for all of it, nor for what follows
+				if !c.endless { // else there is no room for all of it, nor for what follows
+					assert.EqualValues(t, 1, r.attributes["after"], "%s: %s, %s", name, c.name, p.name)
 				}
-				assert.EqualValues(t, "1", fmt.Sprint(r.attributes["after"]), "%T", v)
-				assert.Contains(t, r.attributes, "v", "%T", v)
 			}
 		}
-		for name, s := range h.Stats() {
-			assert.Zero(t, s.Refused, name)
+		for event, s := range h.Stats() {
+			assert.Zero(t, s.Refused, event)
 		}
 	}
-}
-
-// endsNever reports whether a value has no end.
-func endsNever(v any) bool {
-	_, group := v.(endless)
-	_, cycle := v.(map[string]any)
-	return group || cycle
 }
 
 // TestFrozen: what With was given counts as it was then.

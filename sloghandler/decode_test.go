@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -25,6 +26,13 @@ import (
 // attached returns a handler with a tracing tool attached to all of its events.
 func attached(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Tool) {
 	t.Helper()
+	h, k := newHandler(t, o)
+	return h, attach(t, k, "app_*")
+}
+
+// newHandler returns a handler whose events are disabled, and the simulated kernel.
+func newHandler(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueventstest.Kernel) {
+	t.Helper()
 	k := ueventstest.New(t, nil)
 	o.Provider = k.Provider()
 	h, err := sloghandler.New("app", &o)
@@ -33,9 +41,18 @@ func attached(t *testing.T, o sloghandler.Options) (*sloghandler.Handler, *ueven
 		require.NoError(t, h.Close())
 		require.NoError(t, o.Provider.Close())
 	})
-	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
-	return h, tr
+	return h, k
+}
+
+func attach(t *testing.T, k *ueventstest.Kernel, events ...string) *ueventstest.Tool {
+	t.Helper()
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, events...)
+	return tr
+}
+
+// declaring returns the options of a handler with declarations.
+func declaring(d ...sloghandler.AnyDeclaration) sloghandler.Options {
+	return sloghandler.Options{Declarations: d}
 }
 
 // decodedRecord is a record.
@@ -80,10 +97,7 @@ func decoded(t *testing.T, raw ueventstest.Record) decodedRecord {
 
 func decode(t *testing.T, d tracepoint.Declaration, payload []byte) typed.Record {
 	t.Helper()
-	decoder, err := typed.NewDecoder(d, nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(payload)
-	require.NoError(t, err)
+	r := recordtest.Decode(t, d, payload)
 	return r
 }
 

@@ -35,24 +35,8 @@ func ExampleOptions() {
 
 	slog.New(events).WithGroup("http").Warn("slow", "route", "/users/{id}")
 
-	for _, r := range tool.Records() {
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		record, err := decoder.Decode(r.Payload)
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, name := range []string{"level", "message", "attributes"} {
-			v, _ := record.Lookup(name)
-			fmt.Println(name, string(v.AppendTo(nil)))
-		}
-	}
-	// Output:
-	// level 4
-	// message slow
-	// attributes {"http":{"route":"/users/{id}"}}
+	printRecords(tool, "level", "message", "attributes")
+	// Output: myapp_warn: level=4 message=slow attributes={"http":{"route":"/users/{id}"}}
 }
 
 // The id of a request in each of its records, without OpenTelemetry. The middleware of a web service puts it into the context, and log
@@ -172,6 +156,8 @@ func ExampleHandler_LogAttrs() {
 // Records of one message as an event of their own, which the kernel filters and adds up:
 //
 //	echo 'hist:keys=route,status:vals=latency_ns' > events/user_events/myapp_http_request/trigger
+//
+// A tool that is attached to both events of a record, as with myapp_*, gets it twice. The copy in the event of the level says so.
 func ExampleDeclare() {
 	type HTTPRequest struct {
 		Route   string        `uevent:"route"`
@@ -189,7 +175,7 @@ func ExampleDeclare() {
 		log.Fatal(err)
 	}
 	defer events.Close()
-	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_http_request")
+	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_*")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -198,71 +184,11 @@ func ExampleDeclare() {
 	logger.Info("http request", "status", 200, "latency", 1500*time.Microsecond, "cached", true)
 	logger.Info("another message")
 
-	for _, r := range tool.Records() {
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		record, err := decoder.Decode(r.Payload)
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, name := range []string{"route", "status", "latency_ns", "attributes"} {
-			v, _ := record.Lookup(name)
-			fmt.Println(name, v)
-		}
-	}
+	printRecords(tool, "status", "latency_ns", "message", "duplicate", "attributes")
 	// Output:
-	// route /users/{id}
-	// status 200
-	// latency_ns 1500000
-	// attributes {"cached":true}
-}
-
-// A tool that is attached to both events of a record, as with myapp_*, gets it twice. The copy in the event of the level says so.
-func ExampleDeclare_duplicate() {
-	type HTTPRequest struct {
-		Status uint16 `uevent:"status"`
-	}
-	requests := sloghandler.Declare[HTTPRequest]("http request", nil)
-
-	kernel := ueventstest.NewKernel(nil)
-	defer kernel.Close()
-	p := kernel.Provider()
-	defer p.Close()
-	events, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{requests}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer events.Close()
-	tool, err := kernel.Attach(ueventstest.Ftrace, "myapp_*")
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	logger := slog.New(events)
-	logger.Info("http request", "status", 200)
-	logger.Info("another message")
-
-	for _, r := range tool.Records() {
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		record, err := decoder.Decode(r.Payload)
-		if err != nil {
-			log.Fatal(err)
-		}
-		if duplicate, found := record.Lookup("duplicate"); found && duplicate.Uint64() == 1 {
-			fmt.Println(record.Event(), "is a copy")
-			continue
-		}
-		fmt.Println(record.Event())
-	}
-	// Output:
-	// myapp_http_request
-	// myapp_info is a copy
-	// myapp_info
+	// myapp_http_request: status=200 latency_ns=1500000 attributes={"cached":true}
+	// myapp_info: message=http request duplicate=1 attributes={"route":"/users/{id}","status":200,"latency":1500000,"cached":true}
+	// myapp_info: message=another message duplicate=0 attributes={"route":"/users/{id}"}
 }
 
 // A hot path logs the struct itself, past slog's front end. The records are those of the same log call with attributes.
@@ -295,6 +221,14 @@ func ExampleDeclaration_Logger() {
 	}
 	requests.LogAttrs(ctx, slog.LevelInfo, slog.String("route", "/orders"), slog.Int("status", 404), slog.Bool("cached", true))
 
+	printRecords(tool, "route", "status", "attributes")
+	// Output:
+	// myapp_http_request: route=/users/{id} status=200 attributes={}
+	// myapp_http_request: route=/orders status=404 attributes={"cached":true}
+}
+
+// printRecords prints some fields of the records of a tool.
+func printRecords(tool *ueventstest.Tool, names ...string) {
 	for _, r := range tool.Records() {
 		decoder, err := typed.NewDecoder(r.Declaration, nil)
 		if err != nil {
@@ -304,12 +238,12 @@ func ExampleDeclaration_Logger() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		route, _ := record.Lookup("route")
-		status, _ := record.Lookup("status")
-		attributes, _ := record.Lookup("attributes")
-		fmt.Println(route, status, attributes)
+		fmt.Print(r.Event, ":")
+		for _, name := range names {
+			if v, ok := record.Lookup(name); ok {
+				fmt.Printf(" %s=%s", name, v.AppendTo(nil))
+			}
+		}
+		fmt.Println()
 	}
-	// Output:
-	// /users/{id} 200 {}
-	// /orders 404 {"cached":true}
 }

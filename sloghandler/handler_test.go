@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -71,16 +72,10 @@ func TestMinimumLevel(t *testing.T) {
 
 // TestAttachedLevels: a level is enabled if a tool is attached to its event.
 func TestAttachedLevels(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer p.Close()
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p})
-	require.NoError(t, err)
-	defer h.Close()
+	h, k := newHandler(t, sloghandler.Options{})
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
 	require.NoError(t, h.Handle(t.Context(), slog.NewRecord(time.Now(), slog.LevelError, "no tool", 0)), "wrappers don't ask")
-	tr, err := k.Attach(ueventstest.Perf, "app_warn")
-	require.NoError(t, err)
+	tr := attach(t, k, "app_warn")
 	assert.True(t, h.Enabled(t.Context(), slog.LevelWarn))
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
 	log := slog.New(h)
@@ -137,9 +132,7 @@ func TestNewFails(t *testing.T) {
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
 	assert.NoError(t, h.Close())
 
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer p.Close()
+	k, p := recordtest.Kernel(t)
 	h, err = sloghandler.New("not a name", &sloghandler.Options{Provider: p})
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	slog.New(h).Error("goes nowhere")
@@ -148,8 +141,7 @@ func TestNewFails(t *testing.T) {
 	require.NoError(t, err)
 	h, err = sloghandler.New("taken", &sloghandler.Options{Provider: p})
 	require.ErrorIs(t, err, uevents.ErrConflict)
-	tr, err := k.Attach(ueventstest.Ftrace, "taken_*")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, "taken_*")
 	slog.New(h).Warn("goes nowhere")
 	slog.New(h).Error("works")
 	assert.Equal(t, "works", field(t, one(t, tr), "message"))
@@ -175,10 +167,7 @@ func TestCloseAnyTime(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	testscale.CountAllocations(t)
 	ctx := t.Context()
 	five := func(log *slog.Logger, message string) {
 		log.LogAttrs(ctx, slog.LevelInfo, message, slog.String("method", "GET"), slog.Int("status", 200),
@@ -214,8 +203,7 @@ func TestAllocations(t *testing.T) {
 		for call, f := range calls {
 			assert.Zero(t, testing.AllocsPerRun(100, f), "%s, %s: disabled", name, call)
 		}
-		_, err = k.Attach(ueventstest.Ftrace, "app_*")
-		require.NoError(t, err)
+		recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 		for call, f := range calls {
 			if call == "twenty" && o.MaxPayload > 0 {
 				continue // the record does not fit: dropping attributes allocates
@@ -233,10 +221,7 @@ func TestAllocations(t *testing.T) {
 
 // TestAllocationsOfWith: a logger of one request takes about as many allocations as with the handlers of slog.
 func TestAllocationsOfWith(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	testscale.CountAllocations(t)
 	err := errors.New("connection refused")
 	withError := func(h slog.Handler) float64 {
 		log := slog.New(h)
@@ -251,16 +236,12 @@ func TestAllocationsOfWith(t *testing.T) {
 		log := slog.New(h)
 		return testing.AllocsPerRun(100, func() { log.With("request_id", "4bf92f3577b34da6", "user", 42, "path", "/x").Info("done") })
 	}
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p})
-	require.NoError(t, err)
+	h, k := newHandler(t, sloghandler.Options{})
 	assert.LessOrEqual(t, withError(h), withError(slog.DiscardHandler)+2, "an error bound while disabled")
 	assert.LessOrEqual(t, withStruct(h), withStruct(slog.NewJSONHandler(io.Discard, nil)), "a struct bound while disabled")
 	assert.LessOrEqual(t, request(h), request(slog.DiscardHandler)+2, "a request while disabled")
-	_, err = k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	attach(t, k, "app_*")
 	assert.LessOrEqual(t, request(h), request(slog.NewJSONHandler(io.Discard, nil)), "a request while enabled")
-	require.NoError(t, h.Close())
-	require.NoError(t, p.Close())
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -1,24 +1,33 @@
 package sloghandler_test
 
 import (
+	"cmp"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 func uniqueName() string { return fmt.Sprintf("slogtest_%d", time.Now().UnixNano()) }
@@ -168,3 +177,292 @@ func TestManyDuplicates(t *testing.T) {
 	})
 	assert.NotEmpty(t, only(t, tr).attributes)
 }
+
+// declarationOf reads what the kernel has registered.
+func declarationOf(t *testing.T, tfs *tracefs.Dir, event string) tracepoint.Declaration {
+	t.Helper()
+	f, err := tfs.Event(event).Format()
+	require.NoError(t, err)
+	d, err := f.Declaration()
+	require.NoError(t, err)
+	return d
+}
+
+func declaredOnKernel(t *testing.T) (*sloghandler.Handler, string) {
+	t.Helper()
+	name := uniqueName()
+	h, err := sloghandler.New(name, &sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h, name + "_http_request"
+}
+
+// requests are the records that the kernel filters and adds up.
+var requests = []struct {
+	route   string
+	status  int
+	latency time.Duration
+}{
+	{"/users/{id}", 200, 100},
+	{"/users/{id}", 200, 300},
+	{"/users/{id}", 500, 5000},
+	{"/orders", 200, 1000},
+	{"/orders", 503, 70},
+	{"/orders", 499, 1},
+	{"/orders", 503, 30},
+}
+
+func logRequests(h *sloghandler.Handler) {
+	// From everywhere: bound, grouped, in the call.
+	log := slog.New(h).With("method", "GET")
+	for _, r := range requests {
+		log.WithGroup("http").With("route", r.route).Info("http request", "status", r.status, "latency", r.latency, "more", true)
+		log.Info("another record", "route", r.route, "status", r.status)
+	}
+}
+
+// TestHistogram aggregates a declared record in the kernel.
+func TestHistogram(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	h, ev := declaredOnKernel(t)
+	dir := tfs.Path("events", "user_events", ev)
+	trigger := dir + "/trigger"
+	if _, err := os.Stat(dir + "/hist"); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("not on this kernel: no histograms of user events")
+	}
+	keys, row := "route,status", regexp.MustCompile(`\{ route: (.*?), status: +(\d+) \} hitcount: +(\d+) +latency_ns: +(\d+)`)
+	want := []string{"/orders 200 1 1000", "/orders 499 1 1", "/orders 503 2 100", "/users/{id} 200 2 400", "/users/{id} 500 1 5000"}
+	if uevents.Probe(nil).ABI != uevents.ABIEnableAddress {
+		// These kernels take the location of a text for a number.
+		keys, row = "status", regexp.MustCompile(`\{ ()status: +(\d+) \} hitcount: +(\d+) +latency_ns: +(\d+)`)
+		want = []string{"200 3 1400", "499 1 1", "500 1 5000", "503 2 100"}
+	}
+	hist := "hist:keys=" + keys + ":vals=latency_ns:sort=status"
+	require.NoError(t, os.WriteFile(trigger, []byte(hist), 0))
+	defer func() { assert.NoError(t, os.WriteFile(trigger, []byte("!"+hist), 0)) }()
+	require.NoError(t, tfs.Event(ev).Enable())
+	defer func() { assert.NoError(t, tfs.Event(ev).Disable()) }()
+	logRequests(h)
+	table, err := os.ReadFile(dir + "/hist")
+	require.NoError(t, err)
+	var rows []string
+	for _, m := range row.FindAllStringSubmatch(string(table), -1) {
+		rows = append(rows, strings.Join(strings.Fields(strings.Join(m[1:], " ")), " "))
+	}
+	assert.ElementsMatch(t, want, rows, "%s", table)
+}
+
+// TestFilter lets the kernel keep the failed requests.
+func TestFilter(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	h, ev := declaredOnKernel(t)
+	i := kerneltest.NewInstance(t, tfs, 64)
+	require.NoError(t, i.Event(ev).SetFilter("status >= 500"))
+	i.Attach(ev)
+	logRequests(h)
+	d := declarationOf(t, tfs, ev)
+	var got []string
+	for _, raw := range i.Records() {
+		r := decode(t, d, raw.Payload)
+		got = append(got, field(t, r, "route")+" "+field(t, r, "status")+" "+field(t, r, "latency_ns")+" "+field(t, r, "method"))
+		assert.Equal(t, `{"http":{"more":true}}`, field(t, r, "attributes"))
+	}
+	// In any order: the goroutine may move between CPUs, whose clocks differ in a guest that has just booted.
+	assert.ElementsMatch(t, []string{"/users/{id} 500 5000 GET", "/orders 503 70 GET", "/orders 503 30 GET"}, got)
+}
+
+// TestDeclaredEnabled: a tool attached to the declared record alone enables the handler, on
+// kernels with a word for the whole handler and on those without.
+func TestDeclaredEnabled(t *testing.T) {
+	tfs := kerneltest.Require(t)
+	h, ev := declaredOnKernel(t)
+	requests := httpRequest.Logger(h)
+	for on, set := range map[bool]func() error{true: tfs.Event(ev).Enable, false: tfs.Event(ev).Disable} {
+		require.NoError(t, set())
+		for _, level := range []slog.Level{-4, 0, 4, 8} {
+			assert.Equal(t, on, h.Enabled(t.Context(), level), level)
+			assert.Equal(t, on, requests.Enabled(t.Context(), level), level)
+		}
+	}
+}
+
+// TestCompleteInTools: ftrace, perf and trace-cmd, attached to the event of a declaration and to that of its level, each show
+// all records of both. The record is logged in each form once, while the tool records.
+func TestCompleteInTools(t *testing.T) {
+	fs := kerneltest.RequireTool(t, "perf")
+	kerneltest.RequireTool(t, "trace-cmd")
+	h, own := declaredOnKernel(t)
+	level := strings.TrimSuffix(own, "_http_request") + "_info"
+	logAll := func() {
+		for _, log := range forms {
+			log(h, slog.LevelInfo, sampleRequest)
+		}
+		slog.New(h).Info("another message")
+	}
+	check := func(t *testing.T, text string) {
+		t.Helper()
+		owns, copies, others := 0, 0, 0
+		for line := range strings.Lines(text) {
+			switch {
+			case strings.Contains(line, own+":"):
+				assert.Regexp(t, `method=GET route=/users/\{id\} status=(0x194 \(404\)|404) latency_ns=(0x5dc \(1500\)|1500) `, line)
+				owns++
+			case strings.Contains(line, level+":") && strings.Contains(line, "message=http request"):
+				assert.Regexp(t, `duplicate=(\(1\)|1) .*"method":"GET".*"route":"/users/\{id\}".*"status":404`, line)
+				copies++
+			case strings.Contains(line, level+":") && strings.Contains(line, "message=another message"):
+				assert.Regexp(t, `duplicate=(\(0\)|0) `, line)
+				others++
+			}
+		}
+		assert.Equal(t, []int{len(forms), len(forms), 1}, []int{owns, copies, others}, text)
+	}
+
+	require.NoError(t, os.WriteFile(fs.Path("trace"), nil, 0))
+	for _, event := range []string{own, level} {
+		require.NoError(t, fs.Event(event).Enable())
+	}
+	logAll()
+	for _, event := range []string{own, level} {
+		require.NoError(t, fs.Event(event).Disable())
+	}
+	if text, dumped := kerneltest.TraceText(t, fs); !dumped { // before 6.4, ftrace prints hex dumps
+		check(t, text)
+	}
+
+	const events = "user_events:"
+	data := t.TempDir() + "/data"
+	for tool, args := range map[string]struct{ record, show []string }{
+		"perf":      {[]string{"record", "-q", "-a", "-o", data, "-e", events + own, "-e", events + level, "--"}, []string{"script", "-i", data}},
+		"trace-cmd": {[]string{"record", "-q", "-o", data, "-e", events + own, "-e", events + level}, []string{"report", "-i", data}},
+	} {
+		t.Run(tool, func(t *testing.T) {
+			kerneltest.WhileRecording(t, logAll, tool, args.record...)
+			out, err := exec.Command(tool, args.show...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			check(t, string(out))
+		})
+	}
+}
+
+// TestMillion logs a million records, fewer in guests, from eight goroutines while a tracer reads the raw ring buffer: nothing
+// is lost beyond what the kernel reports as overwritten, each goroutine's records are in
+// order, and every field is what was logged.
+func TestMillion(t *testing.T) {
+	fs := kerneltest.Require(t)
+	const writers = 8
+	each := testscale.Count(125_000, 25_000)
+	if testing.Short() {
+		each = 5_000
+	}
+	h, name := onKernel(t)
+	ev := name + "_info"
+	i := kerneltest.NewInstance(t, fs, 160<<10) // holds nearly all of it, however slow the reader is
+	i.Attach(ev)
+	decoder, err := typed.NewDecoder(declarationOf(t, fs, ev), nil)
+	require.NoError(t, err)
+
+	started := time.Now()
+	var wg sync.WaitGroup
+	for g := range writers {
+		wg.Go(func() {
+			log := slog.New(h).With("goroutine", g)
+			for n := range each {
+				log.LogAttrs(t.Context(), slog.LevelInfo, "counted", slog.Int("n", n), slog.String("text", textOf(g, n)), slog.Bool("even", n%2 == 0))
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+
+	var seen [writers][]place
+	take := func() (taken int) {
+		for _, raw := range i.Records() {
+			r, err := decoder.Decode(raw.Payload)
+			require.NoError(t, err)
+			g, n, problem := counted(r, started)
+			if problem != "" {
+				require.Fail(t, problem, "%v", r)
+			}
+			seen[g] = append(seen[g], place{raw.Time, n})
+			taken++
+		}
+		return taken
+	}
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		if take() == 0 && running {
+			time.Sleep(time.Millisecond) //nolint:forbidigo // the poll interval
+		}
+	}
+	for take() > 0 {
+	}
+
+	total := 0
+	for g := range seen {
+		total += len(seen[g])
+		slices.SortStableFunc(seen[g], func(a, b place) int { return cmp.Compare(a.time, b.time) })
+		assert.True(t, slices.IsSortedFunc(seen[g], func(a, b place) int { return cmp.Compare(a.n, b.n) }), "goroutine %d", g)
+	}
+	overwritten := i.Stats().Overrun
+	t.Logf("%d records, %d overwritten in the ring buffer", total, overwritten)
+	assert.Equal(t, writers*each, total+int(overwritten))
+	s := h.Stats()[ev]
+	assert.EqualValues(t, writers*each, s.Written)
+	assert.Zero(t, s.Refused+s.Disabled+s.Truncated)
+}
+
+// place is where a record stands in its goroutine's sequence, and when it was written.
+type place struct {
+	time uint64
+	n    int
+}
+
+// counted returns which record of which goroutine r is, or what is wrong with it. It is
+// asked a million times in a translated guest, so it says nothing while all is well.
+func counted(r typed.Record, started time.Time) (g, n int, problem string) {
+	lookup := func(name string) typed.Value {
+		v, found := r.Lookup(name)
+		if !found {
+			problem = "no " + name
+		}
+		return v
+	}
+	attributes := lookup("attributes").Text()
+	fields := strings.FieldsFunc(attributes, func(c rune) bool { return c == ':' || c == ',' })
+	if len(fields) < 4 {
+		return 0, 0, "attributes"
+	}
+	g, _ = strconv.Atoi(fields[1])
+	n, _ = strconv.Atoi(fields[3])
+	ns := int64(lookup("time_unix_nano").Uint64())
+	switch {
+	case attributes != `{"goroutine":`+strconv.Itoa(g)+`,"n":`+strconv.Itoa(n)+`,"text":"`+textOf(g, n)+`","even":`+strconv.FormatBool(n%2 == 0)+`}`:
+		return 0, 0, "attributes"
+	case lookup("message").Text() != "counted":
+		return 0, 0, "message"
+	case ns < started.UnixNano() || ns > time.Now().UnixNano():
+		return 0, 0, "time_unix_nano"
+	}
+	for _, number := range []string{"level", "truncated"} {
+		if lookup(number).Uint64() != 0 {
+			return 0, 0, number
+		}
+	}
+	for _, text := range []string{"trace_id", "span_id", "source"} {
+		if lookup(text).Text() != "" {
+			return 0, 0, text
+		}
+	}
+	return g, n, problem
+}
+
+// textOf makes records of many sizes.
+func textOf(g, n int) string { return strings.Repeat("abcdefghij", (n*7+g)%13) }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -16,13 +15,12 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // TestLoggerOfNothing: a TypedLogger that cannot log is never enabled, and its methods do nothing.
 func TestLoggerOfNothing(t *testing.T) {
-	h, tr := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
-	closed, _ := attached(t, sloghandler.Options{Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+	h, tr := attached(t, declaring(httpRequest))
+	closed, _ := attached(t, declaring(httpRequest))
 	require.NoError(t, closed.Close())
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
@@ -82,17 +80,9 @@ func TestLoggerOfOtherDeclaration(t *testing.T) {
 		Status uint16 `uevent:"status"`
 	}
 	for _, d := range []sloghandler.AnyDeclaration{sloghandler.Declare[status]("http request", nil), sloghandler.Declare[HTTPRequest]("http request", nil)} {
-		k := ueventstest.New(t, nil)
-		p := k.Provider()
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{d}})
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			require.NoError(t, h.Close())
-			require.NoError(t, p.Close())
-		})
+		h, k := newHandler(t, declaring(d))
 		for _, events := range [][]string{{"app_http_request"}, {"app_http_request", "app_info"}} {
-			tr, err := k.Attach(ueventstest.Ftrace, events...)
-			require.NoError(t, err)
+			tr := attach(t, k, events...)
 			var want, got []decodedRecord
 			forms["slog"](h, slog.LevelInfo, sampleRequest)
 			for _, raw := range tr.Records() {
@@ -135,14 +125,10 @@ func TestLoggerLevels(t *testing.T) {
 	}
 }
 
-type brokenLeveler struct{}
-
-func (brokenLeveler) Level() slog.Level { panic("broken") }
-
 // TestLoggerLevelPanics: a Leveler that panics has no minimum.
 func TestLoggerLevelPanics(t *testing.T) {
 	for name, log := range forms {
-		h, tr := attached(t, sloghandler.Options{Level: brokenLeveler{}, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
+		h, tr := attached(t, sloghandler.Options{Level: levelerPanics{}, Declarations: []sloghandler.AnyDeclaration{httpRequest}})
 		log(h, slog.LevelDebug, sampleRequest)
 		assert.Equal(t, "-4", only(t, tr).fields["level"], name)
 	}
@@ -261,22 +247,17 @@ func TestLoggerDerived(t *testing.T) {
 
 // TestLoggerAllocations: with the declaration's event enabled, Log and LogAttrs do not allocate, nor do they when disabled.
 func TestLoggerAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	testscale.CountAllocations(t)
 	ctx := t.Context()
 	for name, o := range map[string]sloghandler.Options{
 		"plain":         {},
 		"source":        {AddSource: true},
 		"trace context": {TraceContext: func(context.Context) (traceID [16]byte, spanID [8]byte) { return [16]byte{1}, [8]byte{2} }},
 		"minimum":       {Level: slog.LevelInfo},
-		"replace":       {ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return a }},
+		"replace":       {ReplaceAttr: unchanged},
 	} {
-		k := ueventstest.New(t, nil)
-		o.Provider, o.Declarations = k.Provider(), []sloghandler.AnyDeclaration{httpRequest}
-		h, err := sloghandler.New("app", &o)
-		require.NoError(t, err)
+		o.Declarations = []sloghandler.AnyDeclaration{httpRequest}
+		h, k := newHandler(t, o)
 		l := httpRequest.Logger(h.WithAttrs([]slog.Attr{slog.String("service", "shop")}).(*sloghandler.Handler))
 		route := strings.Repeat("/users", 3)
 		direct := func() {
@@ -290,41 +271,29 @@ func TestLoggerAllocations(t *testing.T) {
 			assert.Zero(t, testing.AllocsPerRun(100, attrs), "%s, %s: LogAttrs", name, when)
 		}
 		check("disabled", 0)
-		tr, err := k.Attach(ueventstest.Ftrace, "app_http_request")
-		require.NoError(t, err)
+		tr := attach(t, k, "app_http_request")
 		check("the declaration's event", 0)
 		tr.Detach()
-		_, err = k.Attach(ueventstest.Ftrace, "app_info")
-		require.NoError(t, err)
+		attach(t, k, "app_info")
 		check("the level's event", 0)
-		_, err = k.Attach(ueventstest.Ftrace, "app_http_request")
-		require.NoError(t, err)
+		attach(t, k, "app_http_request")
 		check("both events", 0)
-		require.NoError(t, h.Close())
-		require.NoError(t, o.Provider.Close())
 	}
 }
 
 // TestMatched: whether a message has been logged, while any event of the handler was enabled. One that is misspelt never matches.
 func TestMatched(t *testing.T) {
 	for name, log := range forms {
-		k := ueventstest.New(t, nil)
-		p := k.Provider()
 		misspelt := sloghandler.Declare[HTTPRequest]("HTTP request", &sloghandler.DeclarationOptions{Name: "misspelt"})
-		h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Declarations: []sloghandler.AnyDeclaration{httpRequest, misspelt}})
-		require.NoError(t, err)
+		h, k := newHandler(t, declaring(httpRequest, misspelt))
 		log(h, slog.LevelInfo, sampleRequest)
 		assert.False(t, h.Stats()["app_http_request"].Matched, "%s: disabled", name)
-		tr, err := k.Attach(ueventstest.Ftrace, "app_info")
-		require.NoError(t, err)
+		attach(t, k, "app_info")
 		slog.New(h).Info("another message")
 		assert.False(t, h.Stats()["app_http_request"].Matched, name)
 		log(h, slog.LevelInfo, sampleRequest)
 		assert.Equal(t, uevents.EventStats{Matched: true}, h.Stats()["app_http_request"], name)
 		assert.Equal(t, uevents.EventStats{}, h.Stats()["app_misspelt"], name)
-		tr.Detach()
-		require.NoError(t, h.Close())
-		require.NoError(t, p.Close())
 	}
 }
 
@@ -362,14 +331,8 @@ func TestLoggerLogsItsFields(t *testing.T) {
 func TestLevelerOfDisabled(t *testing.T) {
 	asked := 0
 	declared := sloghandler.Declare[HTTPRequest]("http request", &sloghandler.DeclarationOptions{Levels: []slog.Level{slog.LevelDebug}})
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer func() { require.NoError(t, p.Close()) }()
-	h, err := sloghandler.New("app", &sloghandler.Options{Provider: p, Level: actingLevel{func() { asked++ }}, Declarations: []sloghandler.AnyDeclaration{declared}})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, h.Close()) }()
-	_, err = k.Attach(ueventstest.Ftrace, "app_error")
-	require.NoError(t, err)
+	h, k := newHandler(t, sloghandler.Options{Level: actingLevel{func() { asked++ }}, Declarations: []sloghandler.AnyDeclaration{declared}})
+	attach(t, k, "app_error")
 	declared.Logger(h).Log(t.Context(), slog.LevelDebug, &HTTPRequest{})
 	assert.Zero(t, asked)
 	declared.Logger(h).Log(t.Context(), slog.LevelError, &HTTPRequest{})

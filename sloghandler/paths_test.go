@@ -263,8 +263,8 @@ func TestReplacedField(t *testing.T) {
 	}
 }
 
-// TestDuplicatesByPlace: a nil is a value, a group without a name is none, and a group that the handler has opened is not
-// where the attributes of the context are.
+// TestDuplicatesByPlace: a nil is a value, a group without a name or attributes is none, attributes of one name in several groups are
+// no duplicates, and a group that the handler has opened is not where the attributes of the context are.
 func TestDuplicatesByPlace(t *testing.T) {
 	for _, c := range []struct {
 		want    string
@@ -273,6 +273,8 @@ func TestDuplicatesByPlace(t *testing.T) {
 		args    []any
 	}{
 		{want: `{"k":null}`, args: []any{"k", 1, "k", nil}},
+		{want: `{"g":1,"k":2}`, args: []any{"g", 1, slog.Group("g", slog.Attr{}), "k", 2}},
+		{want: `{"a":1,"g":{"x":1,"h":{"x":2}},"x":3}`, args: []any{"a", 1, slog.Group("g", "x", 1, slog.Group("h", "x", 2)), "x", 3}},
 		{want: `{"b":0,"k":2}`, args: []any{slog.Group("", "k", 1, "b", 0), "k", 2}},
 		{want: `{"g":{"x":2}}`, args: []any{"g", 1, slog.Group("g", slog.Group("", "x", 2), slog.Group(""))}},
 		{want: `{"g":{"x":2,"y":1}}`, args: []any{"g", 1, slog.Group("g", slog.Group("", "x", 2), "y", 1)}},

@@ -120,8 +120,7 @@ func use(t *testing.T, o sloghandler.Options) *usage {
 	var err error
 	u.h, err = sloghandler.New("app", &o)
 	require.NoError(t, err)
-	u.tool, err = u.k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	u.tool = attach(t, u.k, "app_*")
 	t.Cleanup(func() {
 		require.NoError(t, u.h.Close())
 		require.NoError(t, u.p.Close())

@@ -1,7 +1,6 @@
 package structevent_test
 
 import (
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -27,17 +28,12 @@ type httpRequest struct {
 }
 
 func provider(t *testing.T) (*ueventstest.Kernel, *uevents.Provider) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	k, p := recordtest.Kernel(t)
 	return k, p
 }
 
 func decode(t *testing.T, r ueventstest.Record) typed.Record {
-	d, err := typed.NewDecoder(r.Declaration, nil)
-	require.NoError(t, err)
-	rec, err := d.Decode(r.Payload)
-	require.NoError(t, err)
+	rec := recordtest.Decode(t, r.Declaration, r.Payload)
 	return rec
 }
 
@@ -51,8 +47,7 @@ func TestDefineAndEmit(t *testing.T) {
 	ev.Emit(&httpRequest{Method: "GET"}) // disabled
 	assert.Zero(t, ev.Stats())
 
-	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 	require.True(t, ev.Enabled())
 	ev.Emit(&httpRequest{"GET", "/users/{id}", 200, 1500 * time.Microsecond, true})
 	ev.Emit(&httpRequest{Method: "POST", Route: strings.Repeat("/long", 2000)})
@@ -115,8 +110,7 @@ func TestRollingUpgrade(t *testing.T) {
 	before, err := structevent.Define[struct{ A uint8 }](old, "myapp_http", nil)
 	require.NoError(t, err)
 	assert.NoError(t, before.Conflict())
-	tool, err := k.Attach(ueventstest.Perf, "myapp_http")
-	require.NoError(t, err)
+	tool := recordtest.Attach(t, k, ueventstest.Perf, "myapp_http")
 	defer tool.Detach()
 	require.NoError(t, old.Close())
 
@@ -128,8 +122,7 @@ func TestRollingUpgrade(t *testing.T) {
 	assert.Regexp(t, "^myapp_http_[0-9a-f]{8}$", ev.Name())
 	assert.ErrorIs(t, ev.Conflict(), uevents.ErrConflict)
 	assert.ErrorContains(t, ev.Conflict(), ev.Name())
-	tr, err := k.Attach(ueventstest.Ftrace, "myapp_http*")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, "myapp_http*")
 	ev.Emit(&httpRequest{Method: "GET"})
 	assert.Len(t, tr.Records(), 1)
 }
@@ -140,8 +133,7 @@ func TestEmitNil(t *testing.T) {
 	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
 	require.NoError(t, err)
 	assert.NotPanics(t, func() { ev.Emit(nil) })
-	tr, err := k.Attach(ueventstest.Ftrace, "myapp_http")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, "myapp_http")
 	assert.NotPanics(t, func() { ev.Emit(nil) })
 	assert.Empty(t, tr.Records())
 	assert.Zero(t, ev.Stats())
@@ -151,8 +143,7 @@ func TestConcurrentEmit(t *testing.T) {
 	k, p := provider(t)
 	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
 	require.NoError(t, err)
-	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -176,10 +167,7 @@ func TestConcurrentEmit(t *testing.T) {
 var sink int
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pool of buffers
+	testscale.CountAllocations(t)
 	k, p := provider(t)
 	ev, err := structevent.Define[httpRequest](p, "myapp_http", nil)
 	require.NoError(t, err)
@@ -187,7 +175,8 @@ func TestAllocations(t *testing.T) {
 		ev.Emit(&httpRequest{Method: "GET", Route: "/users/{id}", Status: uint16(sink)})
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, emit), "disabled")
-	_, err = k.Attach(ueventstest.Ftrace, ev.Name())
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 	assert.Zero(t, testing.AllocsPerRun(100, emit), "enabled")
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -1,10 +1,15 @@
 package uevents_test
 
 import (
+	"cmp"
 	"errors"
+	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +22,8 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/internal/words"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -286,4 +293,138 @@ func descriptors(t *testing.T) map[int]string {
 		files[n], _ = os.Readlink("/proc/self/fd/" + entry.Name()) // that of reading the directory is closed
 	}
 	return files
+}
+
+// churnRounds is for runs by hand: 10,000 rounds take minutes in a guest without KVM.
+var churnRounds = flag.Int("churn", 0, "how often TestOpenRegisterClose opens, registers and closes; 0: 100 times, fewer with -short and in guests")
+
+// holdings is what a process has of the machine.
+type holdings struct{ words, pages, mappings, descriptors, threads int }
+
+// TestOpenRegisterClose: a program may open, register 100 events and close as often as it
+// likes. Nothing grows.
+func TestOpenRegisterClose(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		names := make([]string, 100)
+		for i := range names {
+			names[i] = newName() // the same in each round: kernels before 6.4 keep every event
+		}
+		open := func() *uevents.Provider {
+			return w.unowned(t)
+		}
+		round := func() {
+			p := open()
+			groups := []*uevents.Group{p.NewGroup(), p.NewGroup()}
+			events := make([]*uevents.Event, len(names))
+			for i, name := range names {
+				var err error
+				events[i], err = p.Register(tracepoint.Declaration{Name: name}, in(groups[:i%3]...))
+				require.NoError(t, err)
+			}
+			for i, ev := range events {
+				if i%2 == 0 { // the others with the provider
+					require.NoError(t, ev.Close())
+				}
+			}
+			require.NoError(t, p.Close())
+		}
+		round()
+		rounds := cmp.Or(*churnRounds, testscale.CountConcurrent(100, 20))
+		before := hold(t)
+		for i := range rounds {
+			round()
+			if i%100 != 0 {
+				continue
+			}
+			now := hold(t)
+			if i%500 == 0 {
+				t.Logf("round %d: %+v", i, now) // a guest that prints nothing counts as hung
+			}
+			require.Equal(t, before.words, now.words, i)
+			require.Equal(t, before.pages, now.pages, i)
+			require.Equal(t, before.descriptors, now.descriptors, i)
+		}
+		after := hold(t)
+		t.Logf("%d rounds: %+v before, %+v after", rounds, before, after)
+		assert.Equal(t, before.words, after.words)
+		assert.Equal(t, before.pages, after.pages)
+		assert.Equal(t, before.descriptors, after.descriptors)
+		// Go starts threads as it needs them, and maps memory for its heap: a few, however many
+		// rounds there are.
+		assert.LessOrEqual(t, after.threads, before.threads+16)
+		assert.LessOrEqual(t, after.mappings, before.mappings+16)
+	})
+}
+
+// hold returns what this process has now.
+func hold(t *testing.T) (h holdings) {
+	t.Helper()
+	h.words, h.pages = words.Usage()
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	h.mappings = strings.Count(string(maps), "\n")
+	h.descriptors, h.threads = entries("/proc/self/fd"), entries("/proc/self/task")
+	return h
+}
+
+const childNoFile = "USER_EVENTS_TEST_NOFILE"
+
+// TestOutOfDescriptors: an Open that fails for want of descriptors works as soon as there are
+// some. The limit is a process's, and so is what a failure could leave behind: each number of
+// descriptors that may be left, from none to enough, has a process in which it comes first.
+func TestOutOfDescriptors(t *testing.T) {
+	if left := os.Getenv(childNoFile); left != "" {
+		n, err := strconv.ParseUint(left, 10, 64)
+		require.NoError(t, err)
+		require.NoError(t, openWith(n))
+		return
+	}
+	kerneltest.Require(t)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for left := range 5 {
+		cmd := exec.Command(exe, "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Env = append(os.Environ(), childNoFile+"="+strconv.Itoa(left))
+		out, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "%s", out)
+		assert.Contains(t, string(out), "the next Open worked", "with %d descriptors left", left)
+	}
+}
+
+// openWith opens a provider while the process may have only so many descriptors more, and
+// again without that limit.
+func openWith(left uint64) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	first, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_ = syscall.Close(first)
+	low := limit
+	low.Cur = uint64(first) + left
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
+		return err
+	}
+	p, openErr := uevents.Open(nil)
+	if openErr != nil && !errors.Is(openErr, syscall.EMFILE) {
+		return openErr
+	}
+	if left == 0 && openErr == nil {
+		return errors.New("the limit was not reached")
+	}
+	if err := errors.Join(syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit), p.Close()); err != nil {
+		return err
+	}
+	if p, err = uevents.Open(nil); err != nil {
+		return fmt.Errorf("with %d descriptors left Open failed with %w, and after that: %w", left, openErr, err)
+	}
+	ev, err := p.Register(tracepoint.Declaration{Name: "ue_test_nofile"}, nil)
+	if err := errors.Join(err, ev.Close(), p.Close()); err != nil {
+		return err
+	}
+	fmt.Println("the next Open worked")
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -181,6 +182,13 @@ func newSpy(t *testing.T, o *ueventstest.Options) (*spy, *uevents.Provider, *uev
 	p := backend.NewProvider(s).(*uevents.Provider)
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
 	return s, p, k
+}
+
+// newEnabled is newSpy with an event, and a tool that is attached to it.
+func newEnabled(t *testing.T, o *ueventstest.Options) (*spy, *uevents.Provider, *uevents.Event, *ueventstest.Tool) {
+	s, p, k := newSpy(t, o)
+	ev := mustRegister(t, p, newName(), nil)
+	return s, p, ev, recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 }
 
 // TestOneRegistration: an event has one registration and one bit, and a group fills its words.

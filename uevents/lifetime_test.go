@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -73,12 +74,11 @@ func TestBitStillBeingFreed(t *testing.T) {
 		assert.Len(t, tried, 4, "three words that are busy, and one that is not")
 		assert.Len(t, s.words, 4, "one attempt for each")
 		assert.Equal(t, 1, s.inUse, "which is kept")
-		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
-		require.NoError(t, err)
+		tr := recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 		assert.True(t, ev.Enabled())
 		tr.Detach()
 
-		_, err = p.Register(declare(t, ev.Name()+" u64 a"), o)
+		_, err := p.Register(declare(t, ev.Name()+" u64 a"), o)
 		assert.ErrorIs(t, err, uevents.ErrConflict, "other fields are a conflict all the same")
 		require.NoError(t, p.Close())
 		assert.Zero(t, s.inUse)
@@ -102,10 +102,7 @@ func TestBitFreedMeanwhile(t *testing.T) {
 // writer closes it. Close does not wait.
 func TestWriterInFlight(t *testing.T) {
 	for _, eventFirst := range []bool{false, true} {
-		s, p, k := newSpy(t, nil)
-		ev := mustRegister(t, p, newName(), nil)
-		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
-		require.NoError(t, err)
+		s, p, ev, _ := newEnabled(t, nil)
 		const writers = 3
 		entered, leave := make(chan bool), make(chan bool)
 		s.write = func([]byte) error {
@@ -143,10 +140,7 @@ func TestWriterInFlight(t *testing.T) {
 // TestLateWriters: writers that begin while an event is being closed keep nothing from being closed.
 func TestLateWriters(t *testing.T) {
 	for range testscale.CountConcurrent(100, 15) {
-		s, p, k := newSpy(t, nil)
-		ev := mustRegister(t, p, newName(), nil)
-		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
-		require.NoError(t, err)
+		s, p, ev, tr := newEnabled(t, nil)
 		var wg sync.WaitGroup
 		var started atomic.Int32
 		for range 4 {
@@ -172,10 +166,7 @@ func TestLateWriters(t *testing.T) {
 func TestCloseUnderWriters(t *testing.T) {
 	const writers = 16
 	for round := range testscale.CountConcurrent(200, 30) {
-		s, p, k := newSpy(t, nil)
-		ev := mustRegister(t, p, newName(), nil)
-		tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
-		require.NoError(t, err)
+		s, p, ev, tr := newEnabled(t, nil)
 		var closed atomic.Bool
 		s.close = func() error {
 			closed.Store(true)
@@ -233,8 +224,7 @@ func TestEventClosedUnderWriter(t *testing.T) {
 	s, p, k := newSpy(t, nil)
 	ev, other := mustRegister(t, p, newName(), nil), mustRegister(t, p, newName(), nil)
 	for _, e := range []*uevents.Event{ev, other} {
-		tr, err := k.Attach(ueventstest.Ftrace, e.Name())
-		require.NoError(t, err)
+		tr := recordtest.Attach(t, k, ueventstest.Ftrace, e.Name())
 		t.Cleanup(tr.Detach)
 	}
 	s.write = func([]byte) error { return ev.Close() }
@@ -250,8 +240,7 @@ func TestEventClosedUnderWriter(t *testing.T) {
 func TestNoWriterInFlight(t *testing.T) {
 	s, p, k := newSpy(t, nil)
 	ev := mustRegister(t, p, newName()+" u32 a", nil)
-	tr, err := k.Attach(ueventstest.Ftrace, ev.Name())
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, ev.Name())
 	mustWrite(t, ev, buffer("1234"))
 	notWritten(t, uevents.ErrShortBuffer, ev, buffer("123"))
 	s.write = func([]byte) error { return errno.EBADF }
@@ -268,10 +257,7 @@ func TestNoWriterInFlight(t *testing.T) {
 // TestWriteErrno: EBADF is the kernel's answer for a disabled event. Any other errno is an error, and counted as one.
 func TestWriteErrno(t *testing.T) {
 	for _, abi := range []uevents.ABI{uevents.ABIEnableAddress, uevents.ABIStatusBit, uevents.ABIStatusByte} {
-		s, p, k := newSpy(t, &ueventstest.Options{ABI: abi})
-		ev := mustRegister(t, p, newName(), nil)
-		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
-		require.NoError(t, err)
+		s, _, ev, _ := newEnabled(t, &ueventstest.Options{ABI: abi})
 		s.write = func([]byte) error { return errno.EBADF }
 		notWritten(t, nil, ev, buffer("x"))
 		for i, want := range []error{errno.EINVAL, errno.EFAULT} {
@@ -289,10 +275,7 @@ func TestWriteErrno(t *testing.T) {
 // groups.
 func TestRegisterWhileClosing(t *testing.T) {
 	for range 100 {
-		s, p, k := newSpy(t, nil)
-		ev := mustRegister(t, p, newName(), nil)
-		_, err := k.Attach(ueventstest.Ftrace, ev.Name())
-		require.NoError(t, err)
+		s, p, ev, _ := newEnabled(t, nil)
 		for range 20 {
 			mustRegister(t, p, newName(), nil) // Close takes a while
 		}
@@ -305,7 +288,7 @@ func TestRegisterWhileClosing(t *testing.T) {
 			return s.Backend.Register(r)
 		}
 		g := p.NewGroup()
-		_, err = p.Register(ev.Declaration(), in(g))
+		_, err := p.Register(ev.Declaration(), in(g))
 		require.ErrorIs(t, err, uevents.ErrClosed)
 		require.False(t, g.Enabled())
 		closing.Wait()
@@ -314,10 +297,7 @@ func TestRegisterWhileClosing(t *testing.T) {
 
 // TestBadDescriptor: EBADF says that the event is disabled, or that other code has closed the descriptor.
 func TestBadDescriptor(t *testing.T) {
-	s, p, k := newSpy(t, nil)
-	ev := mustRegister(t, p, newName(), nil)
-	_, err := k.Attach(ueventstest.Ftrace, ev.Name())
-	require.NoError(t, err)
+	s, _, ev, _ := newEnabled(t, nil)
 	s.write = func([]byte) error { return errno.EBADF }
 	notWritten(t, nil, ev, buffer("x"))
 	s.lost = true

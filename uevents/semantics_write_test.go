@@ -81,6 +81,11 @@ func TestWriteValidator(t *testing.T) {
 		{"NUL in the middle", "__rel_loc char[] data", 0, 5, "A\x00A\x00\x00", nil},
 		{"numbers need no NUL", "__rel_loc u8[] data", 0, 5, "AAAAA", nil},
 		{"numbers out of bounds", "__rel_loc u32[] data", 0, 6, "AAAAA", errno.EFAULT},
+		{"ends before the NUL", "__rel_loc char[] data", 0, 4, "Test\x00", errno.EFAULT},
+		{"empty at the start", "__rel_loc char[] data", 0, 0, "Test\x00", nil},
+		{"empty inside", "__rel_loc char[] data", 2, 0, "Test\x00", errno.EFAULT},
+		{"empty at the end", "__rel_loc char[] data", 5, 0, "Test\x00", nil},
+		{"empty and no more bytes", "__rel_loc char[] data", 0, 0, "", nil},
 		{"after a gap", "__rel_loc char[] data", 3, 2, "xxxA\x00", nil},
 		{"data_loc counts from the entry", "__data_loc char[] data", 8 + rel, 5, "Test\x00", nil},
 		{"data_loc one out", "__data_loc char[] data", 8 + rel + 1, 5, "Test\x00", errno.EFAULT},
@@ -92,15 +97,18 @@ func TestWriteValidator(t *testing.T) {
 				s, name := newSession(t, w), newName()
 				r := s.register(0, name+" "+c.fields)
 				assert.ErrorIs(t, s.b.Write(record(r.Index)), errno.EINVAL, "the location word is a fixed field")
-				tr := s.attach(t, ueventstest.Ftrace, name)
 				loc := binary.NativeEndian.AppendUint32(nil, uint32(c.size<<16|c.offset))
-				err := s.b.Write(record(r.Index, append(loc, c.data...)...))
-				if c.want == nil {
-					require.NoError(t, err)
-					assert.Len(t, tr.payloads(t), 1)
-				} else {
-					require.ErrorIs(t, err, c.want)
-					assert.Empty(t, tr.payloads(t))
+				for _, kind := range []ueventstest.Kind{ueventstest.Ftrace, ueventstest.Perf} {
+					tr := s.attach(t, kind, name)
+					err := s.b.Write(record(r.Index, append(loc, c.data...)...))
+					if c.want == nil {
+						require.NoError(t, err)
+						assert.Len(t, tr.payloads(t), 1)
+					} else {
+						require.ErrorIs(t, err, c.want)
+						assert.Empty(t, tr.payloads(t))
+					}
+					tr.detach()
 				}
 			})
 		}
@@ -123,6 +131,77 @@ func TestSizes(t *testing.T) {
 				require.Empty(t, tr.payloads(t), "%v, %d bytes", kind, size)
 			}
 			tr.detach()
+		}
+	})
+}
+
+func TestParse(t *testing.T) {
+	accepted := []string{
+		"u64 a", "u32 a", "u16 a", "u8 a", "s64 a", "s32 a", "s16 a", "s8 a", "char a", "unsigned char a",
+		"int a", "unsigned int a", "short a", "unsigned short a",
+		"char[20] a", "unsigned char[20] a", "char[0x14] a", "unsigned char[0x14] a", "char[1024] a",
+		"__data_loc char[] a", "__data_loc unsigned char[] a", "__rel_loc char[] a", "__rel_loc unsigned char[] a",
+		"__rel_loc u8[] a", "__rel_loc s64[] a", "struct custom a 20", "", "u8 a;", "u8 a;u8 b", " u8 a",
+	}
+	refused := []string{
+		"char[aa] a", "char[9999] a", "char[1025] a", "char[0] a", "u8[4] a", "int[2] a",
+		"long a", "unsigned long a", "float a", "a", "u32", "struct custom a", "char a 20", "struct custom a b",
+		"u8 a b c", "u8 a;;long b", "nonsense a",
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		s := newSession(t, w)
+		check := func(fields string, want error) {
+			name := newName()
+			_, err := s.try(0, name+" "+fields)
+			assert.ErrorIs(t, err, want, "%q", fields)
+			assert.Equal(t, want == nil, s.exists(t, name), "%q", fields)
+			if err == nil {
+				s.unregister(0)
+			}
+		}
+		for _, fields := range accepted {
+			check(fields, nil)
+		}
+		for _, fields := range refused {
+			check(fields, errno.EINVAL)
+		}
+	})
+}
+
+func TestMatching(t *testing.T) {
+	cases := []struct {
+		first, second string
+		match         bool
+	}{
+		{"u32 a", "u32 a", true},
+		{"u32 a; u32 b", "u32 a; u32 b", true},
+		{"u32 a; u32 b", "u32 a; u32 b;", true},
+		{"u32 a; u32 b", "u32 a;u32 b", true},
+		{"", "", true},
+		{"u32 a", "u32 b", false},
+		{"u32 a; u32 b", "u32 b; u32 a", false},
+		{"u64 a; u64 b", "u32 a; u32 b", false},
+		{"u32 a", "", false},
+		{"", "u32 a", false},
+		{"struct my_struct a 20", "struct my_struct a 20", true},
+		{"struct my_struct a 20", "struct my_struct b 20", false},
+		{"struct my_struct a 20", "struct my_struct a 21", false},
+		{"__rel_loc char[] a", "__data_loc char[] a", false},
+		{"char[4] a", "char[8] a", false},
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		s := newSession(t, w)
+		for i, c := range cases {
+			name := newName()
+			s.register(0, name+" "+c.first)
+			_, err := s.try(1, name+" "+c.second)
+			if c.match || !s.addresses() {
+				assert.NoError(t, err, "case %d", i)
+				s.unregister(1)
+			} else {
+				assert.ErrorIs(t, err, errno.EADDRINUSE, "case %d", i)
+			}
+			s.unregister(0)
 		}
 	})
 }

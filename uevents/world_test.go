@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	_ "github.com/userevents/userevents-go/internal/memory/private"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -83,8 +86,7 @@ type simulatedTool struct{ *ueventstest.Tool }
 
 func (m simulated) attach(t *testing.T, kind ueventstest.Kind, event string) tool {
 	t.Helper()
-	tr, err := m.k.Attach(kind, event)
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, m.k, kind, event)
 	t.Cleanup(tr.Detach)
 	return simulatedTool{tr}
 }
@@ -135,3 +137,5 @@ func eachWorld(t *testing.T, f func(t *testing.T, w world)) {
 	}
 	t.Run("kernel", func(t *testing.T) { f(t, realKernel(t)) })
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

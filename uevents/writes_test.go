@@ -1,7 +1,6 @@
 package uevents
 
 import (
-	"fmt"
 	"math/bits"
 	"reflect"
 	"runtime"
@@ -153,23 +152,4 @@ func TestPooledBuffersApart(t *testing.T) {
 	}
 	t.Logf("of %d buffers %d have the stripe of another one", writers*rounds, sharing)
 	assert.Less(t, sharing, writers*rounds/2)
-}
-
-// BenchmarkWriteRecordParallel is the time for each record of any goroutine, without the kernel's part.
-func BenchmarkWriteRecordParallel(b *testing.B) {
-	for _, goroutines := range []int{1, 2, 4, 8} {
-		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-			e := enabledEvent(b)
-			var wg sync.WaitGroup
-			for g := range goroutines {
-				wg.Go(func() {
-					rec := make([]byte, IndexSize+44)
-					for range (b.N + g) / goroutines {
-						_, _ = e.WriteRecord(rec)
-					}
-				})
-			}
-			wg.Wait()
-		})
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -235,7 +236,7 @@ func TestLayoutWritesTheCorpus(t *testing.T) {
 				b = writeField(b, start, start+l.Offsets()[i], f.Type, tt.values[i])
 			}
 			payload := b[start:]
-			requireKernelAccepts(t, l.Declaration(), payload)
+			recordtest.RequireAccepted(t, l.Declaration(), payload)
 			dec, err := typed.NewDecoder(l.Declaration(), nil)
 			require.NoError(t, err)
 			r, err := dec.Decode(payload)

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -338,3 +340,34 @@ func FuzzDecode(f *testing.F) {
 		requireHarmless(t, r.String())
 	})
 }
+
+func TestDecodeDoesNotAllocate(t *testing.T) {
+	testscale.CountAllocations(t)
+	for _, tt := range corpus {
+		if len(tt.values) == 0 {
+			continue
+		}
+		dec, err := typed.NewDecoder(mustParse(t, tt.command), binary.LittleEndian)
+		require.NoError(t, err)
+		payload := unhex(t, tt.little)
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			r, err := dec.Decode(payload)
+			if err != nil {
+				panic(err)
+			}
+			sum := uint64(0)
+			for i := range r.Len() {
+				name, v := r.Field(i)
+				if _, found := r.Lookup(name); !found {
+					panic("not found")
+				}
+				sum += v.Uint64() + uint64(len(v.Bytes()))
+			}
+			if sum == 0 {
+				panic("nothing was decoded")
+			}
+		}), tt.name)
+	}
+}
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -15,7 +15,6 @@ import (
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // TestWork: calls of slog and of the declaration's logger are records of one event with the declared fields.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/examples/internal/decoded"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
@@ -112,3 +113,5 @@ func served(name string) [][]string {
 
 // text is a handler for an output as programs have it.
 func text(out *output) slog.Handler { return slog.NewJSONHandler(out, nil) }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -103,3 +104,5 @@ func TestRun(t *testing.T) {
 		assert.Zero(t, e.Words, "%s is still registered", e.Name)
 	}
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestMain fails the package when its tests leave something behind.
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // TestRun: nothing is recorded until the command attaches, which then prints records of the requests.

@@ -3,10 +3,13 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/userevents/userevents-go/internal/leakcheck"
 )
 
 // TestCallersID: of the values in a request, only those that a tool can show are taken.
@@ -60,4 +63,15 @@ func TestWithRequestID(t *testing.T) {
 	assert.NotEqual(t, ids[0], ids[1])
 	assert.Empty(t, requestID(t.Context()))
 	assert.Empty(t, requestAttrs(t.Context()))
+}
+
+// envProgram makes the test binary the program.
+const envProgram = "USER_EVENTS_TEST_REQUESTID"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envProgram) != "" {
+		main()
+		return
+	}
+	leakcheck.Main(m)
 }

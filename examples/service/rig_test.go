@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
 	"regexp"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/examples/internal/decoded"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -119,4 +121,13 @@ func address(t *testing.T, out *syncbuffer.Buffer) (url string) {
 		return found != nil
 	}, "the service does not serve")
 	return url
+}
+
+// TestMain fails the package when its tests leave something behind. A child of TestDashboard is the service itself.
+func TestMain(m *testing.M) {
+	limit = testscale.Patience // nothing is lost because a machine is slow
+	if os.Getenv(envChild) != "" {
+		os.Exit(child())
+	}
+	leakcheck.Main(m)
 }

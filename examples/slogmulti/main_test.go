@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -73,3 +74,5 @@ func text(t *testing.T, raw ueventstest.Record) string {
 	require.NoError(t, err)
 	return record.String()
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -2,7 +2,7 @@ package ueventslog_test
 
 import (
 	"context"
-	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,10 +49,7 @@ func requestMade(ctx context.Context) *sdklog.Record {
 }
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	testscale.CountAllocations(t)
 	ctx := inSpan(t.Context())
 	r, made := request(), requestMade(ctx)
 	params := log.EnabledParameters{Severity: log.SeverityInfo}
@@ -80,6 +77,52 @@ func TestAllocations(t *testing.T) {
 			count("own Emit, traced", func() { own.Emit(ctx, r) })
 			count("OnEmit, traced", func() { _ = rig.OnEmit(ctx, made) })
 			require.NotEmpty(t, tr.Records())
+		})
+	}
+}
+
+// TestDisabledIsOneBranch: a logger reads where its group is, the address of the enable word and the word, and branches. Every
+// function has a branch before, about its stack.
+func TestDisabledIsOneBranch(t *testing.T) {
+	before := testscale.Disassemble(t)
+	for _, method := range []string{"Emit", "Enabled"} {
+		list := before(`ueventslog\.\(\*logger\)\.`+method, 2)
+		t.Logf("%s:\n  %s", method, strings.Join(list, "\n  "))
+		assert.LessOrEqual(t, len(list), 12, method)
+		assert.Equal(t, 3, testscale.Loads(list), method)
+	}
+}
+
+// BenchmarkDisabled measures a log call while no tool is attached.
+func BenchmarkDisabled(b *testing.B) {
+	rig := newRig(b)
+	benchmarkCalls(b, rig.newOwn(b), rig.newProvider(), rig.Processor)
+}
+
+// benchmarkCalls measures a logger of a provider of this package, and one of the SDK with a processor.
+func benchmarkCalls(b *testing.B, provider *ueventslog.LoggerProvider, sdk log.LoggerProvider, p *ueventslog.Processor) {
+	ctx, r, made := inSpan(b.Context()), request(), requestMade(b.Context())
+	params := log.EnabledParameters{Severity: log.SeverityInfo}
+	behind, own := sdk.Logger("x"), provider.Logger("x")
+	for _, c := range []struct {
+		name string
+		call func()
+	}{
+		{"Logger/own", func() { provider.Logger("x") }},
+		{"Enabled/own", func() { own.Enabled(ctx, params) }},
+		{"Enabled/SDK", func() { behind.Enabled(ctx, params) }},
+		{"Enabled/processor", func() { p.Enabled(ctx, sdklog.EnabledParameters{Severity: log.SeverityInfo}) }},
+		{"Emit/own", func() { own.Emit(ctx, r) }},
+		{"Emit/SDK", func() { behind.Emit(ctx, r) }},
+		{"OnEmit", func() { _ = p.OnEmit(ctx, made) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			c.call()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				c.call()
+			}
 		})
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -230,14 +230,11 @@ func TestRefusedDeclarations(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := ueventstest.New(t, nil)
-			provider := k.Provider()
-			defer provider.Close()
+			k, provider := recordtest.Kernel(t)
 			p, err := ueventslog.NewProcessor("app", append(c.opts, ueventslog.WithProvider(provider), ueventslog.WithDeclarations(c.list...))...)
 			require.ErrorContains(t, err, c.message)
 			require.ErrorIs(t, err, fs.ErrInvalid)
-			tr, err := k.Attach(ueventstest.Ftrace, "app_log_info")
-			require.NoError(t, err)
+			tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_log_info")
 			if name == "without an event name" {
 				return
 			}
@@ -270,8 +267,7 @@ func TestConflict(t *testing.T) {
 		} else {
 			require.NoError(t, err)
 		}
-		tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-		require.NoError(t, err)
+		tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 		sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "e"))
 		records := tr.Records()
 		require.NotEmpty(t, records)
@@ -311,10 +307,7 @@ func TestComplete(t *testing.T) {
 			rig.logger().Emit(t.Context(), record(log.SeverityInfo, "m"))
 			var got []string
 			for _, r := range tr.Records() {
-				decoder, err := typed.NewDecoder(r.Declaration, nil)
-				require.NoError(t, err)
-				decoded, err := decoder.Decode(r.Payload)
-				require.NoError(t, err)
+				decoded := recordtest.Decode(t, r.Declaration, r.Payload)
 				text := r.Event
 				if v, ok := decoded.Lookup("duplicate"); ok {
 					text += " duplicate=" + string(v.AppendTo(nil))
@@ -335,8 +328,7 @@ func TestCompleteAfterRefusal(t *testing.T) {
 	k, r, provider := newRefusing(t)
 	p, err := ueventslog.NewProcessor("app", ueventslog.WithProvider(provider), ueventslog.WithDeclarations(httpRequest))
 	require.NoError(t, err)
-	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 	r.refuseNext.Store(1)
 	handled(t, func(err error) { assert.ErrorIs(t, err, errno.ENOMEM) })
 	sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger("").Emit(t.Context(), event(log.SeverityInfo, "http.request"))

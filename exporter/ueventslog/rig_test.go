@@ -16,6 +16,8 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -107,8 +109,7 @@ func (r *rig) logger() log.Logger {
 
 func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	t.Helper()
-	tr, err := r.kernel.Attach(ueventstest.Ftrace, names...)
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, r.kernel, ueventstest.Ftrace, names...)
 	return tr
 }
 
@@ -124,10 +125,7 @@ func one(t testing.TB, tr *ueventstest.Tool) typed.Record {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)
-	decoder, err := typed.NewDecoder(records[0].Declaration, nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(records[0].Payload)
-	require.NoError(t, err)
+	r := recordtest.Decode(t, records[0].Declaration, records[0].Payload)
 	return r
 }
 
@@ -186,3 +184,5 @@ func event(s log.Severity, name string, attrs ...attribute.KeyValue) (r log.Reco
 	r.AddAttributes(attrs...)
 	return r
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

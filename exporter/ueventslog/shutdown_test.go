@@ -13,6 +13,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -20,13 +21,10 @@ import (
 // newExporter returns an exporter on a kernel in memory, all of its events traced.
 func newExporter(t testing.TB, opts ...ueventslog.Option) (*ueventslog.Exporter, *ueventstest.Kernel, *ueventstest.Tool) {
 	t.Helper()
-	k := ueventstest.New(t, nil)
-	provider := k.Provider()
-	t.Cleanup(func() { require.NoError(t, provider.Close()) })
+	k, provider := recordtest.Kernel(t)
 	e, err := ueventslog.NewExporter("app", append(opts, ueventslog.WithProvider(provider))...)
 	require.NoError(t, err)
-	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 	return e, k, tr
 }
 

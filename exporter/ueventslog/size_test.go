@@ -3,6 +3,9 @@ package ueventslog_test
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,10 +18,12 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/truncationotel"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/truncationtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -96,10 +101,7 @@ func decodeAll(t *testing.T, tr *ueventstest.Tool, limit int) (all []map[string]
 	t.Helper()
 	for _, r := range tr.Records() {
 		assert.LessOrEqual(t, len(r.Payload), limit)
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		require.NoError(t, err)
-		decoded, err := decoder.Decode(r.Payload)
-		require.NoError(t, err)
+		decoded := recordtest.Decode(t, r.Declaration, r.Payload)
 		m := map[string]string{"": r.Event}
 		for name, v := range decoded.All() {
 			m[name] = string(v.AppendTo(nil))
@@ -144,10 +146,7 @@ func TestEverySize(t *testing.T) {
 		records := tr.Records()
 		require.Len(t, records, 1)
 		size := len(records[0].Payload)
-		decoder, err := typed.NewDecoder(records[0].Declaration, nil)
-		require.NoError(t, err)
-		got, err := decoder.Decode(records[0].Payload)
-		require.NoError(t, err)
+		got := recordtest.Decode(t, records[0].Declaration, records[0].Payload)
 		whole := field(t, got, "body") == body
 		assert.Equal(t, whole, field(t, got, "truncated") == "0", n)
 		if cut = cut || !whole; cut {
@@ -199,8 +198,7 @@ func TestSmallLimits(t *testing.T) {
 			ueventslog.WithResourceAttributes("host.name", "shard"), ueventslog.WithDeclarations(httpRequest))
 		if err == nil {
 			accepted++
-			tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-			require.NoError(t, err)
+			tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 			logger := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res)).Logger(longText, log.WithInstrumentationVersion(longText))
 			for name, events := range map[string]int{longText: 1, "http.request": 2} {
 				r := event(log.SeverityInfo, name, attribute.String("http.request.method", longText), attribute.Int("http.route", 1), attribute.String("more", longText))
@@ -220,4 +218,61 @@ func TestSmallLimits(t *testing.T) {
 		require.NoError(t, provider.Close())
 	}
 	assert.Greater(t, accepted, 90/step)
+}
+
+// TestTruncation: a record that is too large is cut fairly, and says so.
+func TestTruncation(t *testing.T) {
+	for name, encoding := range map[string]ueventslog.Option{"typed": nil, "common schema": ueventslog.WithCommonSchema4()} {
+		for _, limit := range []int{4064, 1024} {
+			rig, tr := traced(t, encoding, ueventslog.WithMaxPayload(limit))
+			provider := rig.newProvider(sdklog.WithAttributeCountLimit(-1), sdklog.WithAttributeValueLengthLimit(-1))
+			for _, c := range truncationtest.Cases() {
+				t.Run(fmt.Sprintf("%s/%s/%d", name, c.Name, limit), func(t *testing.T) {
+					logger := provider.Logger("my/package", log.WithInstrumentationAttributes(truncationotel.KeyValues(c.Bound)...))
+					logger.Emit(inSpan(t.Context()), record(log.SeverityInfo, c.Message, truncationotel.KeyValues(c.Attrs)...))
+					records := tr.Records()
+					require.Len(t, records, 1)
+					got, err := truncationotel.Decode(records[0], "body")
+					require.NoError(t, err)
+					assert.NoError(t, c.Check(limit, got))
+				})
+			}
+		}
+	}
+}
+
+const deepBodyEnv = "UEVENTSLOG_TEST_DEEP_BODY"
+
+// TestDeepBody: a body of many lists inside of each other does not make the stack grow with their number while a tool is
+// attached: above its limit, the runtime ends the program, which no recover stops. A record has room for a few thousand.
+func TestDeepBody(t *testing.T) {
+	if names := os.Getenv(deepBodyEnv); names != "" {
+		emitDeepBody(t, names)
+		return
+	}
+	path, err := os.Executable()
+	require.NoError(t, err)
+	for _, names := range []string{"other_*", "app_*"} {
+		cmd := exec.CommandContext(t.Context(), path, "-test.run=^TestDeepBody$")
+		cmd.Env = append(os.Environ(), deepBodyEnv+"="+names)
+		out, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "attached to %s: %.200s", names, out)
+	}
+}
+
+func emitDeepBody(t *testing.T, names string) {
+	part := testscale.Count(1, 8)
+	debug.SetMaxStack(32 << 20 / part) // the default limit needs more lists than a test should make
+	r := &rig{kernel: ueventstest.New(t, nil)}
+	own := r.newOwn(t)
+	if names == "app_*" {
+		r.attach(t, names)
+	}
+	body := attribute.IntValue(1)
+	for range 100_000 / part {
+		body = attribute.SliceValue(body)
+	}
+	m := record(log.SeverityInfo, "")
+	m.SetBody(body)
+	own.Logger("x").Emit(t.Context(), m)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +19,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -52,31 +59,6 @@ func TestPeriodicReader(t *testing.T) {
 	assert.ErrorIs(t, r.Export(t.Context(), points(1)), sdkmetric.ErrExporterShutdown)
 }
 
-// TestSelectors: the defaults, and what options make of them.
-func TestSelectors(t *testing.T) {
-	r := newRig(t, nil, ueventsmetric.WithTemporalitySelector(nil), ueventsmetric.WithAggregationSelector(nil))
-	for k := sdkmetric.InstrumentKindCounter; k <= sdkmetric.InstrumentKindGauge; k++ {
-		assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), r.Temporality(k), k)
-		assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), r.Aggregation(k), k)
-	}
-	r = newRig(t, ueventsmetric.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector), ueventsmetric.WithAggregationSelector(exponential))
-	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
-	assert.IsType(t, sdkmetric.AggregationBase2ExponentialHistogram{}, r.Aggregation(sdkmetric.InstrumentKindHistogram))
-
-	tr := r.attach(t)
-	counter, err := r.meter.Int64Counter("n")
-	require.NoError(t, err)
-	for range 2 {
-		counter.Add(t.Context(), 2)
-		r.collect(t)
-	}
-	list := decode(t, tr)
-	require.Len(t, list, 2)
-	assert.Equal(t, "app_metric_cumulative_sum", list[1][""])
-	assert.Equal(t, "4", list[1]["value"])
-	assert.Equal(t, "cumulative", list[1]["temporality"])
-}
-
 // TestEachEvent: a tool that is attached to one kind of points gets no other.
 func TestEachEvent(t *testing.T) {
 	for i, kind := range kinds {
@@ -86,27 +68,6 @@ func TestEachEvent(t *testing.T) {
 			require.NoError(t, r.Export(t.Context(), rm))
 		}
 		assert.Equal(t, "app_metric_"+kind, one(t, tr)[""], i)
-	}
-}
-
-// TestDisabled: nothing is read, not even the context.
-func TestDisabled(t *testing.T) {
-	r := newRig(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.Export(ctx, points(10)))
-	require.NoError(t, r.Export(ctx, nil))
-	tr := r.attach(t)
-	require.NoError(t, r.Export(t.Context(), nil))
-	tr.Detach()
-	require.NoError(t, r.Export(t.Context(), points(10)))
-	assert.Empty(t, tr.Records())
-	for name, s := range r.Stats() {
-		assert.Zero(t, s, name)
-	}
-	if !testscale.Race {
-		rm := points(10)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(t.Context(), rm) }))
 	}
 }
 
@@ -157,51 +118,143 @@ func TestFailures(t *testing.T) {
 	require.NoError(t, r.Export(t.Context(), rm), "an error is reported once in a while")
 }
 
+// exporter is what both exporters of data points have.
+type exporter interface {
+	sdkmetric.Exporter
+	Stats() map[string]uevents.EventStats
+}
+
+// open opens an exporter with selectors, which may be nil.
+type open func(*uevents.Provider, sdkmetric.TemporalitySelector, sdkmetric.AggregationSelector) (exporter, error)
+
+var exporters = map[string]open{
+	"ueventsmetric": func(p *uevents.Provider, t sdkmetric.TemporalitySelector, a sdkmetric.AggregationSelector) (exporter, error) {
+		return ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(p), nil,
+			ueventsmetric.WithTemporalitySelector(t), ueventsmetric.WithAggregationSelector(a))
+	},
+	"otlp": func(p *uevents.Provider, t sdkmetric.TemporalitySelector, a sdkmetric.AggregationSelector) (exporter, error) {
+		return otlp.NewExporter(otlp.WithProvider(p), nil, otlp.WithTemporalitySelector(t), otlp.WithAggregationSelector(a))
+	},
+}
+
+// eachExporter runs a test of an exporter on a simulated kernel. attach attaches a tool to all events.
+func eachExporter(t *testing.T, test func(t *testing.T, e exporter, p *uevents.Provider, attach func() *ueventstest.Tool)) {
+	for name, open := range exporters {
+		t.Run(name, func(t *testing.T) {
+			k, p := recordtest.Kernel(t)
+			e, err := open(p, nil, nil)
+			require.NoError(t, err)
+			test(t, e, p, func() *ueventstest.Tool { return recordtest.Attach(t, k, ueventstest.Ftrace, "*") })
+		})
+	}
+}
+
+// TestSelectors: the defaults, and those of the options.
+func TestSelectors(t *testing.T) {
+	for name, open := range exporters {
+		_, p := recordtest.Kernel(t)
+		e, err := open(p, nil, nil)
+		require.NoError(t, err)
+		for k := sdkmetric.InstrumentKindCounter; k <= sdkmetric.InstrumentKindGauge; k++ {
+			assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), e.Temporality(k), "%s: %v", name, k)
+			assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), e.Aggregation(k), "%s: %v", name, k)
+		}
+		require.NoError(t, e.Shutdown(t.Context()))
+		e, err = open(p, sdkmetric.CumulativeTemporalitySelector, exponential)
+		require.NoError(t, err)
+		assert.Equal(t, metricdata.CumulativeTemporality, e.Temporality(sdkmetric.InstrumentKindCounter), name)
+		assert.IsType(t, sdkmetric.AggregationBase2ExponentialHistogram{}, e.Aggregation(sdkmetric.InstrumentKindHistogram), name)
+	}
+}
+
+// TestCumulative: with the selector of an option, points are sums since the start.
+func TestCumulative(t *testing.T) {
+	r := newRig(t, ueventsmetric.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector))
+	tr := r.attach(t)
+	counter, err := r.meter.Int64Counter("n")
+	require.NoError(t, err)
+	for range 2 {
+		counter.Add(t.Context(), 2)
+		r.collect(t)
+	}
+	list := decode(t, tr)
+	require.Len(t, list, 2)
+	assert.Equal(t, "app_metric_cumulative_sum", list[1][""])
+	assert.Equal(t, "4", list[1]["value"])
+	assert.Equal(t, "cumulative", list[1]["temporality"])
+}
+
+// TestDisabled: nothing is read, not even the context.
+func TestDisabled(t *testing.T) {
+	eachExporter(t, func(t *testing.T, e exporter, _ *uevents.Provider, attach func() *ueventstest.Tool) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, e.Export(ctx, points(10)))
+		require.NoError(t, e.Export(ctx, nil))
+		tr := attach()
+		require.NoError(t, e.Export(t.Context(), nil))
+		tr.Detach()
+		require.NoError(t, e.Export(t.Context(), points(10)))
+		assert.Empty(t, tr.Records())
+		for name, s := range e.Stats() {
+			assert.Zero(t, s, name)
+		}
+		if !testscale.Race {
+			rm := points(10)
+			assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }))
+		}
+	})
+}
+
 // TestNilContext: a context that is missing is one that is never done.
 func TestNilContext(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	var none context.Context
-	require.NoError(t, r.Export(none, points(1)))
-	assert.Len(t, tr.Records(), 1)
-	require.NoError(t, r.ForceFlush(none))
-	require.NoError(t, r.Shutdown(none))
-	assert.ErrorIs(t, r.Export(none, points(1)), sdkmetric.ErrExporterShutdown)
+	eachExporter(t, func(t *testing.T, e exporter, _ *uevents.Provider, attach func() *ueventstest.Tool) {
+		tr := attach()
+		var none context.Context
+		require.NoError(t, e.Export(none, points(1)))
+		assert.Len(t, tr.Records(), 1)
+		require.NoError(t, e.ForceFlush(none))
+		require.NoError(t, e.Shutdown(none))
+		assert.ErrorIs(t, e.Export(none, points(1)), sdkmetric.ErrExporterShutdown)
+	})
 }
 
 func TestShutdown(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.ForceFlush(ctx))
-	require.NoError(t, r.Shutdown(ctx), "there is nothing to wait for")
-	require.NoError(t, r.Shutdown(t.Context()))
-	require.NoError(t, r.ForceFlush(t.Context()))
-	for _, rm := range []*metricdata.ResourceMetrics{points(1), nil} {
-		assert.ErrorIs(t, r.Export(t.Context(), rm), sdkmetric.ErrExporterShutdown)
-	}
-	assert.Empty(t, tr.Records())
-	assert.Equal(t, metricdata.DeltaTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
-
-	// A borrowed provider stays open.
-	_, err := r.borrowed.Register(tracepoint.Declaration{Name: "more"}, nil)
-	require.NoError(t, err)
+	eachExporter(t, func(t *testing.T, e exporter, p *uevents.Provider, attach func() *ueventstest.Tool) {
+		tr := attach()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, e.ForceFlush(ctx))
+		require.NoError(t, e.Shutdown(ctx), "there is nothing to wait for")
+		require.NoError(t, e.Shutdown(t.Context()))
+		require.NoError(t, e.ForceFlush(t.Context()))
+		for _, rm := range []*metricdata.ResourceMetrics{points(1), nil} {
+			assert.ErrorIs(t, e.Export(t.Context(), rm), sdkmetric.ErrExporterShutdown)
+		}
+		assert.Empty(t, tr.Records())
+		assert.Equal(t, metricdata.DeltaTemporality, e.Temporality(sdkmetric.InstrumentKindCounter))
+		_, err := p.Register(tracepoint.Declaration{Name: "more"}, nil)
+		require.NoError(t, err, "a borrowed provider stays open")
+	})
 }
 
-// closes is a context that shuts the exporter down while it is asked.
+// closes is a context that shuts the exporter down when it is asked.
 type closes struct {
 	context.Context
-	e *ueventsmetric.Exporter
+	e exporter
 }
 
 func (c closes) Err() error { return c.e.Shutdown(context.Background()) }
 
 func TestShutdownDuringExport(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	assert.ErrorIs(t, r.Export(closes{t.Context(), r.Exporter}, points(100)), sdkmetric.ErrExporterShutdown)
-	assert.Empty(t, tr.Records())
+	eachExporter(t, func(t *testing.T, e exporter, _ *uevents.Provider, attach func() *ueventstest.Tool) {
+		tr := attach()
+		assert.ErrorIs(t, e.Export(closes{t.Context(), e}, points(1000)), sdkmetric.ErrExporterShutdown)
+		assert.Empty(t, tr.Records())
+		if o, ok := e.(*otlp.Exporter); ok {
+			assert.Equal(t, uint64(1000), o.Stats()[otlp.EventName].Disabled)
+		}
+	})
 }
 
 // TestProviderClosedFirst: no error, and nothing is written elsewhere.
@@ -259,8 +312,7 @@ func TestConflict(t *testing.T) {
 	require.NoError(t, err)
 	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(p))
 	require.ErrorIs(t, err, uevents.ErrConflict)
-	tr, err := k.Attach(ueventstest.Perf, "app_metric_*")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Perf, "app_metric_*")
 	require.NoError(t, e.Export(t.Context(), points(1)))
 	require.NoError(t, e.Export(t.Context(), data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{}}})))
 	assert.Len(t, tr.Records(), 1)
@@ -291,4 +343,66 @@ func TestConcurrency(t *testing.T) {
 		group.Go(func() { assert.NoError(t, r.Shutdown(context.Background())) })
 	}
 	group.Wait()
+}
+
+// refusing is a kernel that answers writes with an error, unless that is nil.
+type refusing struct {
+	backend.Backend
+	err error
+}
+
+func (r *refusing) Write(b []byte) error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.Backend.Write(b)
+}
+
+// TestMetricsOfTheExporter: each point counts once by what became of it, and its exemplars do not.
+func TestMetricsOfTheExporter(t *testing.T) {
+	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
+	read, stop := testmetrics.Observe()
+	defer stop()
+
+	k := ueventstest.New(t, nil)
+	kernel := &refusing{Backend: backend.OpenSimulated(k)}
+	borrowed := backend.NewProvider(kernel).(*uevents.Provider)
+	defer func() { require.NoError(t, borrowed.Close()) }()
+	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(borrowed))
+	require.NoError(t, err)
+	tool := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
+
+	gauge := data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Exemplars: []metricdata.Exemplar[int64]{{Value: 1}}}}})
+	require.NoError(t, e.Export(t.Context(), points(4)))
+	require.NoError(t, e.Export(t.Context(), gauge))
+	assert.Len(t, tool.Records(), 6, "with the exemplar")
+	kernel.err = errno.ENOMEM
+	err = e.Export(t.Context(), points(3))
+	require.ErrorIs(t, err, errno.ENOMEM)
+	require.ErrorContains(t, err, "3 points were not written")
+	kernel.err = errno.EBADF // of an event that was disabled meanwhile
+	require.NoError(t, e.Export(t.Context(), points(2)), "a tool that detaches is no error")
+
+	const metric, component = "otel.sdk.exporter.metric_data_point.exported", "userevents_metric_exporter/app"
+	assert.Equal(t, map[string]int64{component: 5, component + " event_disabled": 2, component + " rejected": 3}, read(metric))
+	require.NoError(t, e.Shutdown(t.Context()))
+	assert.Empty(t, read(metric), "nothing is published any more")
+}
+
+// TestLargestMillionths: the largest numbers whose millionths fit 64 bits have them, the next ones the end of the range.
+func TestLargestMillionths(t *testing.T) {
+	const most = math.MaxInt64 / 1_000_000
+	r := newRig(t)
+	tr := r.attach(t)
+	for _, v := range []int64{most, -most, most + 1, -most - 1} {
+		require.NoError(t, r.Export(t.Context(), data(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: v}}})))
+	}
+	var got []string
+	for _, rec := range decode(t, tr) {
+		got = append(got, rec["value_micro"])
+	}
+	assert.Equal(t, []string{
+		strconv.FormatInt(most*1_000_000, 10), strconv.FormatInt(-most*1_000_000, 10),
+		strconv.FormatInt(math.MaxInt64, 10), strconv.FormatInt(math.MinInt64, 10),
+	}, got)
 }

@@ -171,29 +171,3 @@ func TestPerf(t *testing.T) {
 	assert.Regexp(t, name+`_metric_histogram: .*temporality=delta truncated=0 count=100 sum=1234\.5 sum_micro=1234500000 min=0\.125 max=987\.5 max_micro=987500000 `+
 		`explicit_bounds=0,5,.*,10000 bucket_counts=0,10,.*,0 name=http\.server\.requests unit=\{request\} .*service_name=shop attributes=\{"route":"/users","status":200\}`, line)
 }
-
-// BenchmarkKernel exports points, 100 with each call, on a machine's kernel, with and without ftrace attached. The
-// figures are per point.
-func BenchmarkKernel(b *testing.B) {
-	fs := kerneltest.Require(b)
-	e, name := onKernel(b)
-	ctx := b.Context()
-	for _, state := range []string{"disabled", "ftrace"} {
-		for kind, rm := range testmetrics.Series(100) {
-			b.Run(state+"/"+kind, func(b *testing.B) {
-				event := fs.Event(name + "_metric_" + kind)
-				if state == "ftrace" {
-					require.NoError(b, event.Enable())
-					defer func() { require.NoError(b, event.Disable()) }()
-				}
-				require.NoError(b, e.Export(ctx, rm)) // which makes buffers
-				b.ReportAllocs()
-				b.ResetTimer()
-				for i := 0; i < b.N; i += 100 {
-					_ = e.Export(ctx, rm)
-				}
-				b.StopTimer()
-			})
-		}
-	}
-}

@@ -2,18 +2,27 @@ package ueventsmetric_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // parse returns what a record says.
@@ -90,4 +99,187 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	assert.Len(t, events, len(kinds))
+}
+
+// FuzzExport: whatever names, attributes and numbers are, an event keeps the limit, its texts are
+// safe to print, its attributes are JSON, and only what is cut is marked.
+func FuzzExport(f *testing.F) {
+	f.Add("requests", "route", "/users", 0.25, int64(7), uint64(3), 10, 4064)
+	f.Add("\x1b[2J", "\xff", "\u202e\n", -1e300, int64(-1), uint64(1)<<63, 500, 216)
+	f.Fuzz(func(t *testing.T, name, key, value string, x float64, n int64, c uint64, buckets, limit int) {
+		limit = 216 + int(uint(limit)%4000)
+		buckets = int(uint(buckets) % 600)
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
+		tr := r.attach(t)
+		counts := slices.Repeat([]uint64{c}, buckets)
+		set := attribute.NewSet(attribute.String(key, value), attribute.Float64("x", x), attribute.StringSlice("list", []string{value, name}))
+		bucket := metricdata.ExponentialBucket{Offset: int32(n), Counts: counts}
+		rm := data(metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: []metricdata.ExponentialHistogramDataPoint[float64]{{
+			Attributes: set, Sum: x, Min: metricdata.NewExtrema(x), Count: c, PositiveBucket: bucket, NegativeBucket: bucket,
+			Exemplars: []metricdata.Exemplar[float64]{{Value: x, FilteredAttributes: set.ToSlice()}},
+		}}})
+		sm := &rm.ScopeMetrics[0]
+		sm.Scope.Name, sm.Scope.Version, sm.Metrics[0].Name, sm.Metrics[0].Unit = value, key, name, key
+		sm.Metrics = append(sm.Metrics, metricdata.Metrics{Name: name, Data: metricdata.Histogram[int64]{DataPoints: []metricdata.HistogramDataPoint[int64]{{
+			Attributes: set, Sum: n, Bounds: slices.Repeat([]float64{x}, buckets), BucketCounts: counts,
+		}}}})
+		require.NoError(t, r.Export(t.Context(), rm))
+		for _, rec := range tr.Records() {
+			require.LessOrEqual(t, len(rec.Payload), limit)
+		}
+		require.NoError(t, r.Export(t.Context(), rm))
+		list := decode(t, tr)
+		require.Len(t, list, 3)
+		for _, m := range list {
+			object(t, m["attributes"])
+			if m["truncated"] == "0" && m[""] == "app_metric_exp_histogram" {
+				require.Equal(t, bucketText(bucket), m["positive"])
+				require.Equal(t, bucketText(bucket), m["negative"])
+			}
+		}
+	})
+}
+
+// TestReader: package reader reads back whatever metric data is written.
+func TestReader(t *testing.T) {
+	points := map[reader.PointType]bool{}
+	for seed := range uint64(testscale.Count(1000, 30)) {
+		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
+		r := newRig(t)
+		tr := r.attach(t)
+		require.NoError(t, r.Export(t.Context(), rm))
+		want := records("app", rm)
+		got := tr.Records()
+		require.Len(t, got, len(want), "seed %d", seed)
+		var ev reader.Event
+		for i, raw := range got {
+			r.decode(t, raw, &ev)
+			points[ev.Point.Type] = true
+			for _, name := range []string{"value_int", "value_micro", "sum_micro", "max_micro"} { // for the kernel
+				delete(want[i], name)
+			}
+			require.Equal(t, want[i], said(&ev), "seed %d", seed)
+		}
+	}
+	assert.Len(t, points, 6)
+}
+
+// decode decodes a record as perf hands it out: behind common fields.
+func (r *rig) decode(t testing.TB, rec ueventstest.Record, ev *reader.Event) {
+	t.Helper()
+	text, err := r.kernel.Format(rec.Event)
+	require.NoError(t, err)
+	f, err := tracepoint.ParseFormat(text)
+	require.NoError(t, err)
+	d, err := reader.NewDecoder(tracepoint.System, f)
+	require.NoError(t, err)
+	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev, nil))
+	require.Equal(t, reader.KindMetric, ev.Kind)
+}
+
+// said returns an event in the form of records.
+func said(ev *reader.Event) fields {
+	p := ev.Point
+	attributes := objectOf(ev.Fields)
+	if ev.ScopeSchemaURL != "" {
+		attributes["otel.scope.schema_url"] = ev.ScopeSchemaURL
+	}
+	if len(ev.ScopeAttributes) > 0 {
+		attributes["user_events.scope.attributes"] = objectOf(ev.ScopeAttributes)
+	}
+	f := fields{
+		"": ev.Name, "name": ev.Message, "unit": p.Unit, "scope_name": ev.ScopeName, "service_name": ev.ServiceName,
+		"attributes": attributes, "truncated": strconv.Itoa(ev.Truncated), "time_unix_nano": nano(ev.Timestamp),
+	}
+	if _, event, _ := strings.Cut(ev.Name, "_metric_"); !withoutVersion[event] {
+		f["scope_version"] = ev.ScopeVersion
+	} else if ev.ScopeVersion != "" {
+		attributes["otel.scope.version"] = ev.ScopeVersion
+	}
+	if p.Type != reader.PointExemplar {
+		f["start_time_unix_nano"] = nano(p.StartTime)
+	}
+	if slices.Contains([]reader.PointType{reader.PointSum, reader.PointHistogram, reader.PointExponentialHistogram}, p.Type) {
+		f["temporality"] = temporality(map[reader.Temporality]metricdata.Temporality{
+			reader.TemporalityDelta: metricdata.DeltaTemporality, reader.TemporalityCumulative: metricdata.CumulativeTemporality,
+		}[p.Temporality])
+	}
+	switch p.Type {
+	case reader.PointSum:
+		f["monotonic"] = map[bool]string{false: "0", true: "1"}[p.Monotonic]
+		f["value"] = numberOfValue(p.Value)
+	case reader.PointGauge:
+		f["value"] = numberOfValue(p.Value)
+	case reader.PointExemplar:
+		f["value"], f["trace_id"], f["span_id"], f["filtered_attributes"] = numberOfValue(p.Value), "", "", ""
+		if ev.TraceID != [16]byte{} {
+			f["trace_id"], f["span_id"] = hex.EncodeToString(ev.TraceID[:]), hex.EncodeToString(ev.SpanID[:])
+		}
+		if len(p.FilteredAttributes) > 0 {
+			f["filtered_attributes"] = objectOf(p.FilteredAttributes)
+		}
+	case reader.PointHistogram:
+		f["explicit_bounds"], f["bucket_counts"] = join(p.Bounds, float), join(p.BucketCounts, unsigned)
+	case reader.PointExponentialHistogram:
+		f["scale"], f["zero_count"] = strconv.Itoa(int(p.Scale)), unsigned(p.ZeroCount)
+		f["positive"] = bucketText(metricdata.ExponentialBucket{Offset: p.Positive.Offset, Counts: p.Positive.Counts})
+		f["negative"] = bucketText(metricdata.ExponentialBucket{Offset: p.Negative.Offset, Counts: p.Negative.Counts})
+		if p.ZeroThreshold != 0 {
+			attributes["user_events.zero_threshold"] = normal(json.Number(float(p.ZeroThreshold)))
+			if text := float(p.ZeroThreshold); text == "NaN" || text == "Infinity" {
+				attributes["user_events.zero_threshold"] = text
+			}
+		}
+	default:
+		f["quantiles"] = join(p.Quantiles, func(q reader.Quantile) string { return float(q.Quantile) + "=" + float(q.Value) })
+	}
+	if p.Type == reader.PointHistogram || p.Type == reader.PointExponentialHistogram {
+		f["min"], f["max"] = numberOfValue(p.Min), numberOfValue(p.Max)
+	}
+	if p.Type >= reader.PointHistogram && p.Type <= reader.PointSummary {
+		f["count"], f["sum"] = unsigned(p.Count), numberOfValue(p.Sum)
+	}
+	return f
+}
+
+// numberOfValue returns the text of a number in a record, or nothing.
+func numberOfValue(v reader.Value) string {
+	switch v.Type() {
+	case reader.TypeInt64, reader.TypeUint64:
+		return v.String()
+	case reader.TypeFloat64:
+		return float(v.Float64())
+	default:
+		return ""
+	}
+}
+
+// objectOf returns fields as an object of JSON is decoded.
+func objectOf(list []reader.Field) map[string]any {
+	m := map[string]any{}
+	for _, f := range list {
+		m[f.Name] = plain(f.Value)
+	}
+	return m
+}
+
+func plain(v reader.Value) any {
+	switch v.Type() {
+	case reader.TypeString:
+		return v.Text()
+	case reader.TypeBool:
+		return v.Bool()
+	case reader.TypeNull:
+		return nil
+	case reader.TypeMap:
+		return objectOf(v.Fields())
+	case reader.TypeList:
+		list := []any{}
+		for _, f := range v.Fields() {
+			list = append(list, plain(f.Value))
+		}
+		return list
+	default:
+		return numberOf(json.Number(v.String()))
+	}
 }

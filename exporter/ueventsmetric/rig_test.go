@@ -14,8 +14,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -66,8 +67,7 @@ func (r *rig) attach(t testing.TB, kinds ...string) *ueventstest.Tool {
 	for _, k := range kinds {
 		names = append(names, "app_metric_"+k)
 	}
-	tr, err := r.kernel.Attach(ueventstest.Ftrace, names...)
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, r.kernel, ueventstest.Ftrace, names...)
 	return tr
 }
 
@@ -93,10 +93,7 @@ func first[A metricdata.Aggregation](t testing.TB, rm *metricdata.ResourceMetric
 func decode(t testing.TB, tr *ueventstest.Tool) (list []map[string]string) {
 	t.Helper()
 	for _, r := range tr.Records() {
-		decoder, err := typed.NewDecoder(r.Declaration, nil)
-		require.NoError(t, err)
-		record, err := decoder.Decode(r.Payload)
-		require.NoError(t, err)
+		record := recordtest.Decode(t, r.Declaration, r.Payload)
 		m := map[string]string{"": record.Event()}
 		for name, v := range record.All() {
 			m[name] = v.String()
@@ -146,3 +143,5 @@ func data(a metricdata.Aggregation) *metricdata.ResourceMetrics {
 		Metrics: []metricdata.Metrics{{Name: "m", Unit: "1", Data: a}},
 	}}}
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -12,9 +12,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 // large returns points that are larger than any limit, in every text.
@@ -216,4 +219,23 @@ func TestLongestName(t *testing.T) {
 	_, err = r.kernel.Attach(0, name+"n_metric_exp_histogram") // the others are there
 	require.NoError(t, err)
 	require.NoError(t, e.Export(t.Context(), large(1)[5]))
+}
+
+// TestAllocations: an export does not allocate, disabled or enabled.
+func TestAllocations(t *testing.T) {
+	testscale.CountAllocations(t)
+	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
+	p := k.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	e, err := ueventsmetric.NewExporter("app", ueventsmetric.WithProvider(p))
+	require.NoError(t, err)
+	ctx := t.Context()
+	for name, rm := range testmetrics.Series(100) {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
+	}
+	tr := recordtest.Attach(t, k, ueventstest.Perf, "app_metric_*")
+	for name, rm := range testmetrics.Series(100) {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
+	}
+	assert.Equal(t, uint64(2*101*100), tr.Lost())
 }

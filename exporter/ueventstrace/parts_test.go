@@ -15,6 +15,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/eventspan"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/backend"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -234,8 +235,7 @@ func TestErrorHandlerUsesSpan(t *testing.T) {
 			p, err := ueventstrace.NewTracerProvider("app", ueventstrace.WithProvider(borrowed))
 			require.NoError(t, err)
 			attach := func() {
-				_, err := k.Attach(ueventstest.Perf, "app_span", "app_span_event", "app_span_link")
-				require.NoError(t, err)
+				recordtest.Attach(t, k, ueventstest.Perf, "app_span", "app_span_event", "app_span_link")
 			}
 			if attached {
 				attach()

@@ -13,9 +13,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -67,13 +69,10 @@ func TestShutdown(t *testing.T) {
 }
 
 func TestExporterContract(t *testing.T) {
-	k := ueventstest.New(t, nil)
-	p := k.Provider()
-	defer p.Close()
+	k, p := recordtest.Kernel(t)
 	exporter, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(p))
 	require.NoError(t, err)
-	tr, err := k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 	stubs := tracetest.SpanStubs{{Name: "a", SpanContext: remote, Resource: res}, {Name: "b", SpanContext: remote}}
 	require.NoError(t, exporter.ExportSpans(t.Context(), nil))
 	require.NoError(t, exporter.ExportSpans(t.Context(), stubs.Snapshots()))
@@ -127,9 +126,7 @@ func TestUnusable(t *testing.T) {
 	assert.ErrorContains(t, err, `ueventstrace "app"`)
 	use(p)
 
-	k := ueventstest.New(t, nil)
-	provider := k.Provider()
-	defer provider.Close()
+	_, provider := recordtest.Kernel(t)
 	p, err = ueventstrace.NewProcessor("no name", ueventstrace.WithProvider(provider))
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
 	use(p)
@@ -156,9 +153,7 @@ func TestLongestName(t *testing.T) {
 func TestInvalidArguments(t *testing.T) {
 	unsupported, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
-	k := ueventstest.New(t, nil)
-	supported := k.Provider()
-	defer func() { require.NoError(t, supported.Close()) }()
+	_, supported := recordtest.Kernel(t)
 	commonSchema := ueventstrace.WithCommonSchema4()
 	for _, provider := range []*uevents.Provider{supported, unsupported} {
 		for _, c := range []struct {
@@ -204,8 +199,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
 	require.NoError(t, err)
-	_, err = k.Attach(ueventstest.Ftrace, "app_*")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "app_*")
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 	var errs []error
 	old := otel.GetErrorHandler()
@@ -239,8 +233,7 @@ func TestErrorsOfParts(t *testing.T) {
 		borrowed := backend.NewProvider(refusing{backend.OpenSimulated(k)}).(*uevents.Provider)
 		e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(borrowed))
 		require.NoError(t, err)
-		_, err = k.Attach(ueventstest.Ftrace, "app"+suffix)
-		require.NoError(t, err)
+		recordtest.Attach(t, k, ueventstest.Ftrace, "app"+suffix)
 		span := tracetest.SpanStub{SpanContext: remote, Events: make([]sdktrace.Event, 2), Links: make([]sdktrace.Link, 2)}
 		require.ErrorIs(t, e.ExportSpans(t.Context(), tracetest.SpanStubs{span}.Snapshots()), errno.ENOMEM, suffix)
 		require.NoError(t, e.Shutdown(t.Context()))
@@ -261,4 +254,18 @@ func TestNilSpans(t *testing.T) {
 		assert.NoError(t, e.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{nil, tracetest.SpanStub{Name: "s"}.Snapshot()}))
 	})
 	assert.Len(t, records(t, tool), 1)
+}
+
+// TestMetrics: a span counts once, however many records it makes.
+func TestMetrics(t *testing.T) {
+	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
+	read, stop := testmetrics.Observe()
+	defer stop()
+	rig, _ := traced(t)
+	spans["everything"](t, rig.tracer())
+	spans["a root"](t, rig.tracer())
+	const metric, component = "otel.sdk.processor.span.processed", "userevents_span_processor/app"
+	assert.Equal(t, map[string]int64{component: 2, component + " event_disabled": 0, component + " rejected": 0}, read(metric))
+	require.NoError(t, rig.Shutdown(t.Context()))
+	assert.Empty(t, read(metric), "nothing is published any more")
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -58,8 +60,7 @@ func (r *rig) tracer() trace.Tracer {
 
 func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 	t.Helper()
-	tr, err := r.kernel.Attach(ueventstest.Ftrace, names...)
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, r.kernel, ueventstest.Ftrace, names...)
 	return tr
 }
 
@@ -75,10 +76,7 @@ type fields map[string]string
 
 func decode(t testing.TB, raw ueventstest.Record) fields {
 	t.Helper()
-	decoder, err := typed.NewDecoder(raw.Declaration, nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(raw.Payload)
-	require.NoError(t, err)
+	r := recordtest.Decode(t, raw.Declaration, raw.Payload)
 	return fieldsOf(r)
 }
 
@@ -136,3 +134,5 @@ func must(t testing.TB, v any) []byte {
 	require.NoError(t, err)
 	return b
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

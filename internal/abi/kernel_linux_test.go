@@ -16,6 +16,7 @@ import (
 	"github.com/userevents/userevents-go/internal/abi"
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -175,3 +176,5 @@ func wait(t *testing.T, pid int) syscall.WaitStatus {
 		}
 	}
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -315,9 +315,7 @@ func TestAppend(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	buf := make([]byte, 0, 4096)
 	attrs := fiveAttrs()
 	at := time.Now()

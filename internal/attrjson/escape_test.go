@@ -219,9 +219,7 @@ func TestPrefixBehind(t *testing.T) {
 
 // TestAppendStringAllocations: a text is written without allocating where there is room, and else with one allocation.
 func TestAppendStringAllocations(t *testing.T) {
-	if testscale.Race {
-		t.Skip("not under the race detector: it allocates")
-	}
+	testscale.CountAllocations(t)
 	plain, buf := strings.Repeat("plain", 20), make([]byte, 10, 300)
 	escaped := "line\n" + plain
 	for want, f := range map[string]func(){

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -138,10 +138,7 @@ func field(t *testing.T, schema *payload.Schema, f *Field, v Value) string {
 	f.Put(&b, num, text)
 	buf, cut := b.End()
 	require.Zero(t, cut)
-	decoder, err := typed.NewDecoder(schema.Declaration("e"), nil)
-	require.NoError(t, err)
-	r, err := decoder.Decode(buf[payload.Base:])
-	require.NoError(t, err)
+	r := recordtest.Decode(t, schema.Declaration("e"), buf[payload.Base:])
 	got, ok := r.Lookup(f.Name)
 	require.True(t, ok)
 	return string(got.AppendTo(nil))

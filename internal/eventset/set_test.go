@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -85,8 +87,7 @@ func TestStatsOfOneName(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Register("app_info", schema, uevents.NameExact)
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
-	_, err = k.Attach(ueventstest.Ftrace, "app_info")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "app_info")
 	var b payload.Builder
 	b.Begin(schema, nil, s.Limit)
 	buf, truncated := b.End()
@@ -136,8 +137,7 @@ func TestStats(t *testing.T) {
 	e, err := s.Register(s.Name("info"), schema, uevents.NameExact, s.NewGroup())
 	require.NoError(t, err)
 	require.NoError(t, s.Err())
-	_, err = k.Attach(ueventstest.Ftrace, "app_info")
-	require.NoError(t, err)
+	recordtest.Attach(t, k, ueventstest.Ftrace, "app_info")
 	require.True(t, s.All.Enabled())
 	var b payload.Builder
 	b.Begin(schema, nil, s.Limit)
@@ -161,3 +161,5 @@ func TestStats(t *testing.T) {
 	assert.False(t, e.Enabled())
 	assert.NoError(t, write(e, buf, 0), "the program shuts down")
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

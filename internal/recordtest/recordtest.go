@@ -2,6 +2,7 @@
 package recordtest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -29,15 +31,64 @@ type Sample struct {
 // Payload returns what the program wrote.
 func (s *Sample) Payload() []byte { return s.Raw[tracepoint.CommonSize:] }
 
-// Samples returns the records that a program writes on a simulated kernel, in their order.
-func Samples(t testing.TB, run Program) (list []Sample) {
+// Kernel returns a simulated kernel, and a provider of it that is closed with the test.
+func Kernel(t testing.TB) (*ueventstest.Kernel, *uevents.Provider) {
 	t.Helper()
 	kernel := ueventstest.New(t, nil)
 	provider := kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
-	write := run(t, provider)
-	tool, err := kernel.Attach(ueventstest.Perf, "*")
+	return kernel, provider
+}
+
+// Attach attaches a tool to events.
+func Attach(t testing.TB, kernel *ueventstest.Kernel, kind ueventstest.Kind, events ...string) *ueventstest.Tool {
+	t.Helper()
+	tool, err := kernel.Attach(kind, events...)
 	require.NoError(t, err)
+	return tool
+}
+
+// Decode decodes the payload of a typed event.
+func Decode(t testing.TB, d tracepoint.Declaration, payload []byte) typed.Record {
+	t.Helper()
+	decoder, err := typed.NewDecoder(d, nil)
+	require.NoError(t, err)
+	r, err := decoder.Decode(payload)
+	require.NoError(t, err)
+	return r
+}
+
+// RequireAccepted checks what the kernel checks when a payload is written
+// (user_events_write_core and user_event_validate in kernel/trace/trace_events_user.c).
+func RequireAccepted(t testing.TB, d tracepoint.Declaration, payload []byte) {
+	t.Helper()
+	require.GreaterOrEqual(t, len(payload), d.FixedSize(), "EINVAL")
+	at := 0
+	for _, f := range d.Fields {
+		if f.Type.Location != tracepoint.Fixed {
+			word := binary.NativeEndian.Uint32(payload[at:])
+			end := int(word&0xFFFF) + int(word>>16)
+			if f.Type.Location == tracepoint.RelLoc {
+				end += at + 4
+			} else {
+				end -= tracepoint.CommonSize
+			}
+			require.LessOrEqual(t, end, len(payload), "EFAULT: field %s", f.Name)
+			if f.Type.Kind == tracepoint.Char || f.Type.Kind == tracepoint.UChar {
+				require.Positive(t, end, f.Name)
+				require.Zero(t, payload[end-1], "EFAULT: field %s does not end in NUL", f.Name)
+			}
+		}
+		at += f.Type.FixedSize()
+	}
+}
+
+// Samples returns the records that a program writes on a simulated kernel, in their order.
+func Samples(t testing.TB, run Program) (list []Sample) {
+	t.Helper()
+	kernel, provider := Kernel(t)
+	write := run(t, provider)
+	tool := Attach(t, kernel, ueventstest.Perf, "*")
 	write()
 	for _, rec := range tool.Records() {
 		text, err := kernel.Format(rec.Event)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,17 @@ func HostOnly(tb testing.TB) {
 	if Emulated() {
 		tb.Skip("not on this kernel: the test needs none, and runs on the host")
 	}
+}
+
+// CountAllocations prepares a test that counts allocations. It skips the test under the race detector, which allocates, and stops
+// the garbage collector until the test ends: a collection empties pools.
+func CountAllocations(tb testing.TB) {
+	tb.Helper()
+	if Race {
+		tb.Skip("not under the race detector: it allocates")
+	}
+	percent := debug.SetGCPercent(-1)
+	tb.Cleanup(func() { debug.SetGCPercent(percent) })
 }
 
 // Count returns full, or reduced with -short, with the race detector and in guests, whose processor is emulated. Use it

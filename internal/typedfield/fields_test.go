@@ -142,3 +142,111 @@ func TestFieldsOfRefuses(t *testing.T) {
 	_, err = typedfield.FieldsOf[struct{ S [2030]byte }]()
 	require.ErrorContains(t, err, "numbers and byte arrays take 4065 bytes")
 }
+
+// plainFields has a field of each kind that Plain returns, at the ends of its range, and one that it does not.
+type plainFields struct {
+	B   bool
+	I8  int8
+	I16 int16
+	I32 int32
+	I64 int64
+	I   int
+	U8  uint8
+	U16 uint16
+	U32 uint32
+	U64 uint64
+	U   uint
+	F   float64
+	X   float64 `uevent:"x,scale=1000"`
+	S   string
+	D   time.Duration
+	T   time.Time
+}
+
+// TestPlainLikeValue: Plain returns what Value returns, and does not allocate.
+func TestPlainLikeValue(t *testing.T) {
+	fields, err := typedfield.FieldsOf[plainFields]()
+	require.NoError(t, err)
+	v := plainFields{
+		true, math.MinInt8, math.MinInt16, math.MinInt32, math.MinInt64, math.MinInt,
+		math.MaxUint8, math.MaxUint16, math.MaxUint32, math.MaxUint64, math.MaxUint, -0.5, 2.5, "text\n", -time.Hour, time.Unix(1, 2),
+	}
+	for i, f := range fields.List() {
+		num, text, ok := fields.Plain(i, &v)
+		require.Equal(t, f.Kind != typedfield.GoTime, ok, f.Key)
+		var got any
+		switch f.Kind {
+		case typedfield.GoTime:
+			continue
+		case typedfield.GoString:
+			got = text
+		case typedfield.GoBool:
+			got = num != 0
+		case typedfield.GoInt:
+			got = int64(num)
+		case typedfield.GoDuration:
+			got = time.Duration(num)
+		case typedfield.GoFloat:
+			got = math.Float64frombits(num)
+		default:
+			got = num
+		}
+		assert.Equal(t, fields.Value(i, &v), got, f.Key)
+		assert.EqualValues(t, reflect.ValueOf(v).Field(i).Interface(), got, f.Key)
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		local := plainFields{S: "on the stack"}
+		for i := range fields.List() {
+			fields.Plain(i, &local)
+		}
+	})-testing.AllocsPerRun(100, func() { fields.List() }))
+}
+
+func TestFieldName(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"status", "status"},
+		{"Status_2", "Status_2"},
+		{"_private", "_private"},
+		{"http.request.method", "http_request_method"},
+		{"http.response.status_code", "http_response_status_code"},
+		{"user-agent", "user_agent"},
+		{"user agent", "user_agent"},
+		{"a/b:c=d;e", "a_b_c_d_e"},
+		{"a\nb\x00c", "a_b_c"},
+		{"größe", "gru00f6u00dfe"},
+		{"名前", "u540du524d"},
+		{"🙂", "u1f642"},
+		{"\x7f\u0080", "_u0080"},
+		{"azAZ09.", "azAZ09_"},
+		{"9", "_9"},
+		{strings.Repeat("x", 63) + ".", strings.Repeat("x", 63) + "_"},
+		{"a\xffb", "aufffdb"},
+		{"", "_"},
+		{"2xx", "_2xx"},
+		{".2xx", "_2xx"},
+		{"common_pid", "_common_pid"},
+		{"common.pid", "_common_pid"},
+		{"common", "common"},
+		{strings.Repeat("x", 64), strings.Repeat("x", 64)},
+		{strings.Repeat("x", 65), strings.Repeat("x", 55) + "_b42b1787"},
+		{strings.Repeat("x", 66), strings.Repeat("x", 55) + "_9ed6c66d"},
+		{strings.Repeat("名", 20), strings.Repeat("u540d", 11) + "_3cb232b5"},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.want, typed.FieldName(tt.in), "%q", tt.in)
+	}
+}
+
+// FuzzFieldName: the result is the name of a field, within its length, and stays what it is.
+func FuzzFieldName(f *testing.F) {
+	for _, name := range []string{"a.b", "", "_", "\xff", "größe", "common_", "0", strings.Repeat("x", 65)} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		field := typed.FieldName(name)
+		d := tracepoint.Declaration{Name: "event", Fields: []tracepoint.Field{{Name: field, Type: tracepoint.Scalar(tracepoint.U8)}}}
+		require.NoError(t, d.Validate())
+		require.LessOrEqual(t, len(field), typed.MaxFieldName)
+		require.Equal(t, field, typed.FieldName(field))
+	})
+}

@@ -2,6 +2,7 @@ package typedfield_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -54,12 +56,9 @@ func appendFields[T any](t testing.TB, f *typedfield.Fields[T], v *T, most, room
 	require.Equal(t, before, string(b[len(prefix)+e.layout.FixedSize():][:len(before)]))
 	require.Equal(t, prefix, string(b[:start]))
 	payload := b[start:]
-	requireKernelAccepts(t, e.layout.Declaration(), payload)
+	recordtest.RequireAccepted(t, e.layout.Declaration(), payload)
 	requireInOrder(t, e.layout, payload)
-	dec, err := typed.NewDecoder(e.layout.Declaration(), nil)
-	require.NoError(t, err)
-	r, err = dec.Decode(payload)
-	require.NoError(t, err)
+	r = recordtest.Decode(t, e.layout.Declaration(), payload)
 	require.True(t, strings.HasPrefix(r.String(), "e: a=42 b=first "), r)
 	require.True(t, strings.HasSuffix(r.String(), " z=99"), r)
 	return r, cut
@@ -73,7 +72,7 @@ func requireInOrder(t testing.TB, l *typedfield.Layout, payload []byte) {
 		if f.Type.Location == tracepoint.Fixed {
 			continue
 		}
-		word := nativeUint32(payload[l.Offsets()[i]:])
+		word := binary.NativeEndian.Uint32(payload[l.Offsets()[i]:])
 		begin, size := int(word&0xFFFF)-tracepoint.CommonSize, int(word>>16)
 		if size == 0 || begin < l.FixedSize() {
 			require.LessOrEqual(t, size, 1, "only an empty text is in the fixed part: %s", f.Name)
@@ -92,10 +91,7 @@ func TestFieldsAgainstPlan(t *testing.T) {
 	long.Text, long.Body = strings.Repeat("é\n", 300), []byte(strings.Repeat("\xff", 300))
 	for _, v := range []everything{{}, sample, long, {Text: "\x00", IP: []byte{1}, Raw: []byte{}, At: time.Unix(-1, 0)}} {
 		want, _ := p.Append(nil, &v, typed.MaxLimit)
-		dec, err := typed.NewDecoder(p.Declaration(), nil)
-		require.NoError(t, err)
-		plain, err := dec.Decode(want)
-		require.NoError(t, err)
+		plain := recordtest.Decode(t, p.Declaration(), want)
 		requireInOrder(t, layoutOf(t, p.Declaration()), want)
 		for _, room := range []int{0, len(want), 1000, 10000} {
 			r, cut := appendFields(t, f, &v, typedfield.DefaultLimit, room)
@@ -245,7 +241,7 @@ func TestFieldsBehindALargePayload(t *testing.T) {
 	v := event{N: 7, Text: "text", ID: [16]byte{1}, UUID: [16]byte{2}, Nums: []uint16{1}, Raw: [3]uint64{1}}
 	for size := typed.MaxLimit - 120; size < typed.MaxLimit+100; size++ {
 		b, cut := f.Append(make([]byte, size), 0, 0, &v, 100)
-		requireKernelAccepts(t, d, b)
+		recordtest.RequireAccepted(t, d, b)
 		r, err := dec.Decode(b)
 		require.NoError(t, err)
 		n, _ := r.Lookup("N")
@@ -369,10 +365,7 @@ func FuzzFields(f *testing.F) {
 		r, cut = appendFields(t, direct, &p, most, room)
 		if cut == 0 {
 			payload, _ := plan.Append(nil, &p, typed.MaxLimit)
-			dec, err := typed.NewDecoder(plan.Declaration(), nil)
-			require.NoError(t, err)
-			want, err := dec.Decode(payload)
-			require.NoError(t, err)
+			want := recordtest.Decode(t, plan.Declaration(), payload)
 			require.Equal(t, "e: a=42 b=first "+strings.TrimPrefix(want.String(), "event: ")+" z=99", r.String())
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
@@ -86,11 +87,8 @@ func appendPlan[T any](t testing.TB, p *typed.Plan[T], v *T, limit int) (r typed
 	}
 	least, _ := p.Append(nil, new(T), 1) // numbers and ids, whatever the limit
 	require.LessOrEqual(t, len(payload), max(limit, len(least)))
-	requireKernelAccepts(t, p.Declaration(), payload)
-	dec, err := typed.NewDecoder(p.Declaration(), nil)
-	require.NoError(t, err)
-	r, err = dec.Decode(payload)
-	require.NoError(t, err)
+	recordtest.RequireAccepted(t, p.Declaration(), payload)
+	r = recordtest.Decode(t, p.Declaration(), payload)
 
 	// In a buffer that is full of other bytes, with room or just not, the same is written, and nothing behind the room.
 	for _, room := range []int{len(payload) - 1, len(payload), limit + 1} {

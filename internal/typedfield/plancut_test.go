@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/typedfield"
@@ -218,7 +219,7 @@ func TestPlanDefaultLimit(t *testing.T) {
 		b, cut := p.Append(nil, &v, tt.limit)
 		assert.Len(t, b, tt.want)
 		assert.Positive(t, cut)
-		requireKernelAccepts(t, p.Declaration(), b)
+		recordtest.RequireAccepted(t, p.Declaration(), b)
 	}
 
 	// A buffer with more room changes nothing.
@@ -228,7 +229,7 @@ func TestPlanDefaultLimit(t *testing.T) {
 			b, cut := p.Append(make([]byte, 0, room), &v, math.MaxInt)
 			assert.Len(t, b, min(4+n+1, typed.MaxLimit))
 			assert.Equal(t, 4+n+1 > typed.MaxLimit, cut > 0)
-			requireKernelAccepts(t, p.Declaration(), b)
+			recordtest.RequireAccepted(t, p.Declaration(), b)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/words"
 )
 
@@ -78,3 +79,5 @@ func TestWordsConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/sloghandler/oteltrace"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -76,3 +77,5 @@ func ExampleContext() {
 	// trace_id 4bf92f35000000000000000000000036
 	// span_id f0000000000000b7
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

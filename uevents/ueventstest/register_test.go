@@ -14,67 +14,6 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestRegisterEvents is the kernel's selftest ftrace_test: register_events.
-func TestRegisterEvents(t *testing.T) {
-	const command = "__test_event u32 field1; u32 field2"
-	k := NewKernel(nil)
-	f := k.open()
-	check := new(atomic.Uintptr)
-
-	r, err := register(f, command, check, 31)
-	require.NoError(t, err)
-	assert.Equal(t, backend.Registration{Index: 0, Word: check, Mask: 1 << 31}, r)
-
-	_, err = register(f, command, check, 31)
-	assert.ErrorIs(t, err, errno.EADDRINUSE, "the same word and bit")
-
-	r, err = register(f, command, check, 30)
-	require.NoError(t, err)
-	assert.Zero(t, r.Index, "the same event on the same file")
-
-	r, err = register(f, "__test_event u32 field1;u32 field2", check, 29)
-	require.NoError(t, err)
-	assert.Zero(t, r.Index, "no space behind the semicolon")
-
-	_, err = register(f, "__test_event u32 field1;", check, 28)
-	assert.ErrorIs(t, err, errno.EADDRINUSE, "other fields")
-
-	tool := mustAttach(t, k, Ftrace, "__test_event")
-	assert.Equal(t, uintptr(7<<29), check.Load())
-	tool.Detach()
-	assert.Zero(t, check.Load())
-
-	assert.ErrorIs(t, f.Delete("__test_event"), errno.EBUSY, "the file is open")
-	for _, bit := range []uint8{31, 30, 29} {
-		require.NoError(t, f.Unregister(check, bit))
-	}
-	assert.Equal(t, []string{"__test_event"}, names(k))
-	require.NoError(t, f.Close())
-	assert.Empty(t, names(k), "nothing holds the event")
-}
-
-// TestEnablement is the selftest abi_test: enablement.
-func TestEnablement(t *testing.T) {
-	k := NewKernel(nil)
-	f := k.open()
-	check := new(atomic.Uintptr)
-	_, err := register(f, "__abi_event", check, 0)
-	require.NoError(t, err)
-
-	tool := mustAttach(t, k, Ftrace, "__abi_event")
-	assert.Equal(t, uintptr(1), check.Load())
-	tool.Detach()
-	assert.Zero(t, check.Load())
-
-	tool = mustAttach(t, k, Ftrace, "__abi_event")
-	require.NoError(t, f.Unregister(check, 0))
-	assert.Zero(t, check.Load(), "the kernel clears the bit")
-
-	tool.Detach()
-	mustAttach(t, k, Ftrace, "__abi_event")
-	assert.Zero(t, check.Load(), "and leaves it alone afterwards")
-}
-
 // TestRegisterWhileTraced registers an event that is traced already.
 func TestRegisterWhileTraced(t *testing.T) {
 	onEach(t, generations, func(t *testing.T, k *Kernel) {
@@ -116,23 +55,6 @@ func TestFlags(t *testing.T) {
 		}
 		assert.Empty(t, names(k))
 	})
-}
-
-// TestBitSizes is the selftest abi_test: bit_sizes, for words of the native width.
-func TestBitSizes(t *testing.T) {
-	f := NewKernel(nil).open()
-	check := new(atomic.Uintptr)
-	for _, bit := range []uint8{0, backend.WordBits - 1} {
-		_, err := register(f, "__abi_event", check, bit)
-		assert.NoError(t, err)
-	}
-	for _, bit := range []uint8{backend.WordBits, 64, 255} {
-		_, err := register(f, "__abi_event", check, bit)
-		assert.ErrorIs(t, err, errno.EINVAL)
-	}
-	assert.NoError(t, f.Unregister(check, 0))
-	assert.NoError(t, f.Unregister(check, backend.WordBits-1))
-	assert.ErrorIs(t, f.Unregister(check, backend.WordBits-1), errno.ENOENT)
 }
 
 // TestRegisterErrors has the order in which the kernel looks at a registration.
@@ -263,4 +185,89 @@ func TestFields(t *testing.T) {
 		assert.True(t, known)
 		assert.Empty(t, fields)
 	})
+}
+
+// TestEachReferenceHolds takes the three kinds of references away in every order.
+func TestEachReferenceHolds(t *testing.T) {
+	orders := [][3]string{
+		{"file", "word", "tool"},
+		{"file", "tool", "word"},
+		{"word", "file", "tool"},
+		{"word", "tool", "file"},
+		{"tool", "file", "word"},
+		{"tool", "word", "file"},
+	}
+	for _, order := range orders {
+		t.Run(strings.Join(order[:], ","), func(t *testing.T) {
+			k := NewKernel(nil)
+			f, other := k.open(), k.open()
+			word := new(atomic.Uintptr)
+			_, err := register(f, "ev", word, 0)
+			require.NoError(t, err)
+			tool := mustAttach(t, k, Ftrace, "ev")
+			drop := map[string]func(){
+				"file": func() { require.NoError(t, f.Close()) },
+				"word": func() { require.NoError(t, other.Unregister(word, 0)) },
+				"tool": tool.Detach,
+			}
+			for _, what := range order {
+				assert.Equal(t, []string{"ev"}, names(k))
+				assert.ErrorIs(t, other.Delete("ev"), errno.EBUSY)
+				drop[what]()
+			}
+			assert.Empty(t, names(k))
+			assert.ErrorIs(t, other.Delete("ev"), errno.ENOENT)
+		})
+	}
+}
+
+func TestStatusGenerationsKeepEvents(t *testing.T) {
+	onEach(t, statusGenerations, func(t *testing.T, k *Kernel) {
+		f := k.open()
+		r := mustRegister(t, f, "ev")
+		tool := mustAttach(t, k, Ftrace, "ev")
+		assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY)
+		require.NoError(t, f.Close())
+		assert.ErrorIs(t, k.open().Delete("ev"), errno.EBUSY)
+		tool.Detach()
+		assert.Equal(t, []string{"ev"}, names(k))
+		require.NoError(t, k.open().Delete("ev"))
+		assert.Empty(t, names(k))
+
+		again := mustRegister(t, k.open(), "another")
+		assert.Same(t, r.Word, again.Word, "the index is free again")
+		assert.Equal(t, r.Mask, again.Mask)
+	})
+}
+
+func TestFreedWords(t *testing.T) {
+	k := NewKernel(nil)
+	f := k.open()
+	word, err := f.NewWord()
+	require.NoError(t, err)
+	assert.Zero(t, word.Load())
+	_, err = register(f, "ev", word, 5)
+	require.NoError(t, err)
+	require.NoError(t, f.Unregister(word, 5))
+	f.FreeWord(word)
+	require.NoError(t, f.Close())
+	assert.NoError(t, k.Close())
+
+	k = NewKernel(nil)
+	f = k.open()
+	_, err = register(f, "ev", word, 5)
+	require.NoError(t, err)
+	f.FreeWord(word)
+	require.NoError(t, f.Unregister(word, 5))
+	require.NoError(t, f.Close())
+	assert.EqualError(t, k.Close(), "ueventstest: enable words freed while registered, of ev")
+
+	k = NewKernel(nil)
+	f = k.open()
+	for range 2 {
+		_, err = f.NewWord()
+		require.NoError(t, err)
+	}
+	require.NoError(t, f.Close())
+	assert.EqualError(t, k.Close(), "ueventstest: enable words not freed: 2")
 }

@@ -1,9 +1,14 @@
 package attrs_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -94,4 +99,19 @@ func TestListLimits(t *testing.T) {
 	list := []attribute.KeyValue{deep, attribute.Int("n", 1)}
 	list = attrs.LimitedDepth(list, 1)
 	assert.Equal(t, []attribute.KeyValue{attribute.Slice("k", attribute.Value{}, attribute.StringValue("größe")), attribute.Int("n", 1)}, list)
+}
+
+type failed[T any] struct{ error }
+
+func TestTypeName(t *testing.T) {
+	for want, err := range map[string]error{
+		"*errors.errorString":           errors.New("x"),
+		"syscall.Errno":                 syscall.ENOENT,
+		"*fs.PathError":                 &fs.PathError{Op: "open", Path: "x", Err: os.ErrNotExist},
+		"context.deadlineExceededError": context.DeadlineExceeded,
+		"struct { error }":              struct{ error }{},
+		"github.com/userevents/userevents-go/exporter/internal/attrs_test.failed[int]": failed[int]{},
+	} {
+		assert.Equal(t, want, attrs.TypeName(err))
+	}
 }

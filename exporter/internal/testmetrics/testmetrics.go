@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -18,6 +20,35 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/testattrs"
 )
+
+// Observe collects the metrics that exporters publish about themselves, until stop is called. read returns the values of a metric by
+// "otel.component.name error.type".
+func Observe() (read func(name string) map[string]int64, stop func()) {
+	reader := sdkmetric.NewManualReader()
+	old := otel.GetMeterProvider()
+	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	read = func(name string) map[string]int64 {
+		var rm metricdata.ResourceMetrics
+		if err := reader.Collect(context.Background(), &rm); err != nil {
+			panic(err)
+		}
+		values := map[string]int64{}
+		for _, scope := range rm.ScopeMetrics {
+			for _, m := range scope.Metrics {
+				if m.Name != name || scope.Scope.Name != "github.com/userevents/userevents-go/exporter" {
+					continue
+				}
+				for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
+					component, _ := p.Attributes.Value("otel.component.name")
+					problem, _ := p.Attributes.Value("error.type")
+					values[strings.TrimSpace(component.AsString()+" "+problem.AsString())] += p.Value
+				}
+			}
+		}
+		return values
+	}
+	return read, func() { otel.SetMeterProvider(old) }
+}
 
 // Collected returns metrics that the SDK collected from all kinds of instruments and aggregations, with exemplars.
 func Collected(ctx context.Context) (*metricdata.ResourceMetrics, error) {

@@ -112,16 +112,3 @@ func deliberate(calls map[string]int) map[string]int {
 	}
 	return calls
 }
-
-// BenchmarkFirst is the time of the first registration, which makes the memory.
-func BenchmarkFirst(b *testing.B) {
-	for range b.N {
-		p := &subject{}
-		require.NoError(b, p.open())
-		b.StopTimer()
-		require.NoError(b, p.f.Unregister(p.word, 0))
-		p.f.FreeWord(p.word)
-		require.NoError(b, p.f.Close())
-		b.StartTimer()
-	}
-}

@@ -4,12 +4,15 @@ package memory
 
 import (
 	"encoding/binary"
+	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +21,7 @@ import (
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/memory/layout"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestTextIsFull: the declarations of all events fill the room for them to the last byte. Then there is an error.
@@ -100,4 +104,108 @@ func TestFaultOfCaller(t *testing.T) {
 	assert.Panics(t, func() { _ = p.f.Write(record[:16]) })
 	p.write(3, 12)
 	assert.Len(t, s.Read(), 4)
+}
+
+// TestEnabledMeanwhile: when the program disables an event while a tool enables it, the event is enabled. The two meet seldom: a run
+// finds a mistake in one of many.
+func TestEnabledMeanwhile(t *testing.T) {
+	f, err := Open("")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, f.Close()) }()
+	word, err := f.NewWord()
+	require.NoError(t, err)
+	defer f.FreeWord(word)
+	_, err = f.Register(backend.Request{Command: "ue_meanwhile", Word: word})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, f.Unregister(word, 0)) }()
+	p := process()
+	event := p.events.Events()[0]
+	requests := event.State.requests
+
+	var passes atomic.Uint64
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !stop.Load() {
+			p.disable(event)
+			passes.Add(1)
+		}
+	}()
+	lost := 0
+	for range rounds(testscale.CountConcurrent(20_000, 1_000)) {
+		requests.Or(1) // as a tool does
+		word.Or(1)
+		for seen := passes.Load(); passes.Load() < seen+2; { // until a pass that begins now has ended
+		}
+		if word.Load()&1 == 0 {
+			lost++
+		}
+		requests.And(0)
+	}
+	stop.Store(true)
+	<-done
+	assert.Zero(t, lost, "times that the event was not enabled")
+}
+
+// rounds counts to n, for two seconds at most. It is for two goroutines that wait for each other, of which one does not yield: they would not meet
+// otherwise. If there is no processor for each, a round takes as long as the scheduler lets one of them run.
+func rounds(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		began := time.Now()
+		for i := range n {
+			if time.Since(began) > 2*time.Second || !yield(i) { //nolint:forbidigo // a slow machine makes fewer rounds
+				return
+			}
+		}
+	}
+}
+
+// TestRefusedKilled: the program disables the events of a tool that was killed, and whose rings it had refused.
+func TestRefusedKilled(t *testing.T) {
+	f, err := Open("")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, f.Close()) }()
+	word, err := f.NewWord()
+	require.NoError(t, err)
+	defer f.FreeWord(word)
+	e, err := f.Register(backend.Request{Command: "ue_refused", Word: word})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, f.Unregister(word, 0)) }()
+
+	control := process().files.control // what a tool wrote, whose lock is gone
+	control.Sessions[0].RingSize.Store(1000)
+	control.Sessions[0].Generation.Add(1)
+	id := process().events.Events()[0].State.id
+	control.Requests[id].Or(1)
+	word.Or(1)
+	record := make([]byte, 4)
+	record[0] = byte(e.Index)
+	testscale.Eventually(t, func() bool {
+		_ = f.Write(record)
+		return word.Load() == 0
+	}, "the event of a tool that is gone stays enabled")
+}
+
+// TestWordsStay: the enable words have one address for the life of the process, at which zeros are while there is no memory.
+func TestWordsStay(t *testing.T) {
+	p := openSubject(t)
+	first := process().address
+	for round := range testscale.Count(1000, 100) {
+		a, err := attach.Open(os.Getpid())
+		require.NoError(t, err)
+		s, err := a.Attach(attach.Options{Patterns: []string{"ue_env"}, RingSize: 4096})
+		require.NoError(t, err)
+		require.True(t, p.enabled())
+		p.close(t)
+		require.False(t, p.enabled(), "round %d", round)
+		require.NoError(t, errors.Join(s.Detach(), a.Close()))
+		require.False(t, p.enabled(), "a tool of the past")
+
+		p = openSubject(t)
+		require.Same(t, first, process().address)
+		require.False(t, p.enabled())
+	}
+	p.close(t)
+	assert.Nil(t, process().files)
 }

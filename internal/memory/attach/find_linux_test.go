@@ -132,3 +132,40 @@ func TestCandidates(t *testing.T) {
 	}
 	assert.Equal(t, []Candidate{{1, "00:01:2067"}}, candidates("1: FLOCK  ADVISORY  WRITE 1 00:01:2067\n"))
 }
+
+// TestRingSize: the more programs there are, the smaller are the rings of further ones, so that many have some, and all together never take
+// more than their memory.
+func TestRingSize(t *testing.T) {
+	p := &Programs{o: ProgramsOptions{RingMemory: 48 << 20}}
+	total, last := 0, defaultRingSize
+	for {
+		size := p.ringSize()
+		if size == 0 {
+			break
+		}
+		assert.LessOrEqual(t, size, last)
+		total, last = total+size, size
+		p.all = append(p.all, &traced{session: &Session{size: uint64(size / 2), count: 2}})
+	}
+	assert.LessOrEqual(t, total, p.o.RingMemory)
+	assert.Greater(t, total, p.o.RingMemory-leastRing)
+	assert.Equal(t, leastRing, last)
+	assert.Greater(t, len(p.all), 100)
+	assert.Equal(t, defaultRingSize, new(Programs).ringSize(), "without a limit")
+	small := &Programs{o: ProgramsOptions{RingMemory: 1 << 20, Options: Options{RingSize: MinRing}}}
+	assert.Equal(t, MinRing, small.ringSize(), "they are not made larger")
+}
+
+// TestMissing: what counts is the effective set, and nothing is missing if it is not known.
+func TestMissing(t *testing.T) {
+	for capabilities, want := range map[string][]string{
+		"000001ffffffffff": nil,
+		"0000000000080000": {"CAP_DAC_READ_SEARCH"},
+		"0000000000000004": {"CAP_SYS_PTRACE"},
+		"0":                {"CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH"},
+	} {
+		assert.Equal(t, want, missing(statusOf("Name:\tx\nUid:\t0\t0\t0\t0\nCapPrm:\tff\nCapEff:\t"+capabilities+"\nCapBnd:\tff\n")), capabilities)
+	}
+	assert.Empty(t, missing(statusOf("")))
+	assert.ErrorIs(t, Refused(2), fs.ErrPermission)
+}

@@ -14,9 +14,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 func (r random) traceID() (id trace.TraceID) {
@@ -254,4 +258,100 @@ func TestWellKnownAttributesOfSpans(t *testing.T) {
 	recordtest.AssertFields(t, want, ev.Fields)
 	assert.Equal(t, reader.StatusError, ev.Status)
 	assert.Equal(t, "server", ev.StatusMessage)
+}
+
+// TestFieldsJSONOfUsualRecords: the attributes of typed records stay as the program wrote them, and decoding without the option
+// gives the same.
+func TestFieldsJSONOfUsualRecords(t *testing.T) {
+	for i, c := range usual {
+		r := newRig(t)
+		rec := r.writeUsual(i)
+		kept := recordtest.CompareKept(t, r.decoder(rec), rec.Payload)
+		assert.Equal(t, r.decoder(rec).Source() != "EventHeader", kept, c.name)
+	}
+}
+
+// TestPlain: a plain event has every field of every adapter's records, in their order and as they are written.
+func TestPlain(t *testing.T) {
+	for i, c := range usual {
+		t.Run(c.name, func(t *testing.T) {
+			rig := newRig(t)
+			rec := rig.writeUsual(i)
+			d := rig.decoder(rec)
+			var ev, interpreted reader.Event
+			require.NoError(t, d.Decode(raw(rec), &ev, &reader.DecodeOptions{Mode: reader.DecodePlain}))
+			assert.Equal(t, reader.KindOther, ev.Kind)
+			assert.Equal(t, c.event, ev.Name)
+			for _, s := range []string{ev.Message, ev.ServiceName, ev.ScopeName, ev.TraceState, ev.SeverityText} {
+				assert.Empty(t, s)
+			}
+			assert.Empty(t, ev.Resource)
+			assert.Nil(t, ev.Point)
+			assert.True(t, ev.Timestamp.IsZero())
+			require.NoError(t, d.Decode(raw(rec), &interpreted, nil))
+			assert.NotEqual(t, reader.KindOther, interpreted.Kind)
+			if ev.Header != nil {
+				assert.Equal(t, interpreted.Header.Name, ev.EventName)
+				return
+			}
+			var names []string
+			for _, f := range ev.Fields {
+				names = append(names, f.Name)
+			}
+			var declared []string
+			for _, f := range rec.Declaration.Fields {
+				declared = append(declared, f.Name)
+			}
+			assert.Equal(t, declared, names)
+		})
+	}
+}
+
+// TestSource: events of all adapters differ from each other, and from those of other programs.
+func TestSource(t *testing.T) {
+	r := newRig(t)
+	_, err := sloghandler.New("slog", &sloghandler.Options{
+		Provider:     r.provider,
+		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[struct{ Route string }]("request", nil)},
+	})
+	require.NoError(t, err)
+	_, err = ueventslog.NewProcessor("otel", ueventslog.WithProvider(r.provider),
+		ueventslog.WithDeclarations(ueventslog.Declare[struct{ Route string }]("request", nil)))
+	require.NoError(t, err)
+	_, err = ueventstrace.NewProcessor("otel", ueventstrace.WithProvider(r.provider))
+	require.NoError(t, err)
+	_, err = ueventsmetric.NewExporter("otel", ueventsmetric.WithProvider(r.provider))
+	require.NoError(t, err)
+	_, err = ueventslog.NewProcessor("header", ueventslog.WithProvider(r.provider), ueventslog.WithCommonSchema4())
+	require.NoError(t, err)
+	_, err = r.provider.Register(tracepoint.MustParse("foreign u32 number"), nil)
+	require.NoError(t, err)
+
+	got := map[string]string{}
+	for _, e := range r.kernel.Events() {
+		text, err := r.kernel.Format(e.Name)
+		require.NoError(t, err)
+		f, err := tracepoint.ParseFormat(text)
+		require.NoError(t, err)
+		d, err := reader.NewDecoder(tracepoint.System, f)
+		require.NoError(t, err)
+		got[e.Name] = d.Source()
+	}
+	for name, want := range map[string]string{
+		"slog_info":                        "slog",
+		"slog_request":                     "slog, declared",
+		"otel_log_info":                    "OpenTelemetry log",
+		"otel_log_request":                 "OpenTelemetry log, declared",
+		"otel_span":                        "OpenTelemetry span",
+		"otel_span_start":                  "OpenTelemetry span start",
+		"otel_span_event":                  "OpenTelemetry span event",
+		"otel_span_link":                   "OpenTelemetry span link",
+		"otel_metric_sum":                  "OpenTelemetry metric",
+		"otel_metric_cumulative_histogram": "OpenTelemetry metric",
+		"header_L4K1":                      "EventHeader",
+		"foreign":                          "",
+	} {
+		assert.Equal(t, want, got[name], name)
+	}
+	assert.Len(t, got, 4+1+4+1+4+10+5+1, "an event that is not expected: %v", got)
 }

@@ -18,7 +18,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
+	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -50,36 +52,6 @@ func TestPeriodicReader(t *testing.T) {
 	assert.ErrorIs(t, r.Export(t.Context(), series(1)), sdkmetric.ErrExporterShutdown)
 }
 
-func TestSelectors(t *testing.T) {
-	r := newRig(t)
-	for k := sdkmetric.InstrumentKindCounter; k <= sdkmetric.InstrumentKindGauge; k++ {
-		assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), r.Temporality(k), k)
-		assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), r.Aggregation(k), k)
-	}
-	r = newRig(t, otlp.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector),
-		otlp.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation { return sdkmetric.AggregationDrop{} }))
-	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
-	assert.Equal(t, sdkmetric.AggregationDrop{}, r.Aggregation(sdkmetric.InstrumentKindCounter))
-}
-
-// TestDisabled: nothing is read, not even the context.
-func TestDisabled(t *testing.T) {
-	r := newRig(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.Export(ctx, series(10)))
-	tr := r.attach(t)
-	require.NoError(t, r.Export(t.Context(), nil))
-	tr.Detach()
-	require.NoError(t, r.Export(t.Context(), series(10)))
-	assert.Empty(t, tr.Records())
-	assert.Zero(t, r.stats())
-	if !testscale.Race {
-		rm := series(10)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Export(ctx, rm) }))
-	}
-}
-
 // endsAfter is a context that is done after it was asked so many times.
 type endsAfter struct {
 	context.Context
@@ -107,51 +79,6 @@ func TestDeadline(t *testing.T) {
 		written += points(req.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics()[0])
 	}
 	assert.ErrorContains(t, err, fmt.Sprintf("stopped after %d points", written))
-}
-
-// TestNilContext: a context that is missing is one that is never done.
-func TestNilContext(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	var none context.Context
-	require.NoError(t, r.Export(none, series(1)))
-	assert.Len(t, tr.Records(), 1)
-	require.NoError(t, r.ForceFlush(none))
-	require.NoError(t, r.Shutdown(none))
-	assert.ErrorIs(t, r.Export(none, series(1)), sdkmetric.ErrExporterShutdown)
-}
-
-func TestShutdown(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, r.ForceFlush(ctx))
-	require.NoError(t, r.Shutdown(ctx), "there is nothing to wait for")
-	require.NoError(t, r.Shutdown(t.Context()))
-	require.NoError(t, r.ForceFlush(t.Context()))
-	for _, rm := range []*metricdata.ResourceMetrics{series(1), nil} {
-		assert.ErrorIs(t, r.Export(t.Context(), rm), sdkmetric.ErrExporterShutdown)
-	}
-	assert.Empty(t, tr.Records())
-	_, err := r.borrowed.Register(tracepoint.Declaration{Name: "more"}, nil)
-	require.NoError(t, err, "a borrowed provider stays open")
-}
-
-// closes is a context that shuts the exporter down when it is asked.
-type closes struct {
-	context.Context
-	e *otlp.Exporter
-}
-
-func (c closes) Err() error { return c.e.Shutdown(context.Background()) }
-
-func TestShutdownDuringExport(t *testing.T) {
-	r := newRig(t)
-	tr := r.attach(t)
-	assert.ErrorIs(t, r.Export(closes{t.Context(), r.Exporter}, series(1000)), sdkmetric.ErrExporterShutdown)
-	assert.Empty(t, tr.Records())
-	assert.Equal(t, uint64(1000), r.stats().Disabled)
 }
 
 // TestUnavailable: without the kernel feature, with too small a limit, or next to an exporter
@@ -216,4 +143,42 @@ func TestConcurrency(t *testing.T) {
 		group.Go(func() { assert.NoError(t, r.Shutdown(context.Background())) })
 	}
 	group.Wait()
+}
+
+// TestMetricsOfTheExporter: the exporter counts its data points by what became of them.
+func TestMetricsOfTheExporter(t *testing.T) {
+	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
+	read, stop := testmetrics.Observe()
+	defer stop()
+	r := newRig(t)
+	tr := r.attach(t)
+	require.NoError(t, r.Export(t.Context(), series(10)))
+	refused := series(3)
+	refused.ScopeMetrics[0].Metrics[0].Data = metricdata.Sum[int64]{DataPoints: make([]metricdata.DataPoint[int64], 3)} // of no temporality
+	require.Error(t, r.Export(t.Context(), refused))
+	tr.Detach()
+	require.NoError(t, r.Export(t.Context(), series(10)), "points while the event is disabled do not count")
+	const metric, component = "otel.sdk.exporter.metric_data_point.exported", "userevents_metric_exporter/otlp_metrics"
+	assert.Equal(t, map[string]int64{component: 10, component + " event_disabled": 0, component + " rejected": 3}, read(metric))
+	require.NoError(t, r.Shutdown(t.Context()))
+	assert.Empty(t, read(metric), "it ends with the exporter")
+}
+
+// TestAllocations: an export does not allocate, disabled or enabled.
+func TestAllocations(t *testing.T) {
+	testscale.CountAllocations(t)
+	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
+	p := k.Provider()
+	defer func() { require.NoError(t, p.Close()) }()
+	e, err := otlp.NewExporter(otlp.WithProvider(p))
+	require.NoError(t, err)
+	ctx := t.Context()
+	for name, rm := range testmetrics.Series(100) {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
+	}
+	recordtest.Attach(t, k, ueventstest.Perf, otlp.EventName)
+	for name, rm := range testmetrics.Series(100) {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Export(ctx, rm) }), name)
+	}
+	assert.Equal(t, uint64(2*101*100), e.Stats()[otlp.EventName].Written)
 }

@@ -126,29 +126,3 @@ func TestSharedEvent(t *testing.T) {
 	onKernel(t)
 	onKernel(t)
 }
-
-// BenchmarkKernel exports points, 100 with each call, on a machine's kernel, with and without ftrace attached. The
-// figures are per point.
-func BenchmarkKernel(b *testing.B) {
-	fs := kerneltest.Require(b)
-	e := onKernel(b)
-	ctx := b.Context()
-	for _, state := range []string{"disabled", "ftrace"} {
-		for kind, rm := range testmetrics.Series(100) {
-			b.Run(state+"/"+kind, func(b *testing.B) {
-				event := fs.Event(otlp.EventName)
-				if state == "ftrace" {
-					require.NoError(b, event.Enable())
-					defer func() { require.NoError(b, event.Disable()) }()
-				}
-				require.NoError(b, e.Export(ctx, rm)) // which makes buffers
-				b.ReportAllocs()
-				b.ResetTimer()
-				for i := 0; i < b.N; i += 100 {
-					_ = e.Export(ctx, rm)
-				}
-				b.StopTimer()
-			})
-		}
-	}
-}

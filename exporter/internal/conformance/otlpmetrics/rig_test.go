@@ -19,8 +19,9 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/internal/leakcheck"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -55,8 +56,7 @@ func (r *rig) stats() uevents.EventStats { return r.Stats()[otlp.EventName] }
 
 func (r *rig) attach(t testing.TB) *ueventstest.Tool {
 	t.Helper()
-	tr, err := r.kernel.Attach(ueventstest.Ftrace, otlp.EventName)
-	require.NoError(t, err)
+	tr := recordtest.Attach(t, r.kernel, ueventstest.Ftrace, otlp.EventName)
 	return tr
 }
 
@@ -73,10 +73,7 @@ func requests(t testing.TB, tr *ueventstest.Tool) (list []*collectorpb.ExportMet
 
 func request(t testing.TB, r ueventstest.Record) *collectorpb.ExportMetricsServiceRequest {
 	t.Helper()
-	decoder, err := typed.NewDecoder(r.Declaration, nil)
-	require.NoError(t, err)
-	record, err := decoder.Decode(r.Payload)
-	require.NoError(t, err)
+	record := recordtest.Decode(t, r.Declaration, r.Payload)
 	protocol, _ := record.Lookup("protocol")
 	version, _ := record.Lookup("version")
 	buffer, _ := record.Lookup("buffer")
@@ -228,3 +225,5 @@ func series(n int) *metricdata.ResourceMetrics {
 	rm.ScopeMetrics[0].Metrics = []metricdata.Metrics{{Name: "http.server.requests", Description: "Number of requests.", Unit: "{request}", Data: s}}
 	return rm
 }
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }

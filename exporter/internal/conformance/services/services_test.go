@@ -14,6 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -185,8 +186,6 @@ func (s *simulated) records() int {
 // TestServices: three services, of which the second one writes events.
 func TestServices(t *testing.T) {
 	testscale.HostOnly(t)
-	kernel := ueventstest.New(t, nil)
-	p := kernel.Provider()
-	defer func() { require.NoError(t, p.Close()) }()
+	kernel, p := recordtest.Kernel(t)
 	testServices(t, testscale.Count(60, 30), 4, p, "middle", &simulated{t: t, kernel: kernel})
 }

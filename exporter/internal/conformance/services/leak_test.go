@@ -1,9 +1,0 @@
-package services
-
-import (
-	"testing"
-
-	"github.com/userevents/userevents-go/internal/leakcheck"
-)
-
-func TestMain(m *testing.M) { leakcheck.Main(m) }
