@@ -4,6 +4,8 @@ package reader
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/userevents/userevents-go/internal/processcontext"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -95,4 +98,46 @@ func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 	if mode != ReadCounts { // whose caller has the counts
 		assert.Equal(t, m.gone.Lost, lost)
 	}
+}
+
+// TestNoFollowRefused: a Reader that follows nothing, and finds no event in shared memory, has nothing to read, also if the kernel refuses
+// to list its events. The error says so. One that follows waits.
+func TestNoFollowRefused(t *testing.T) {
+	testscale.HostOnly(t)
+	denied := &fs.PathError{Op: "open", Path: "user_events_status", Err: fs.ErrPermission}
+	for _, refused := range []error{denied, fs.ErrNotExist, errors.ErrUnsupported} {
+		for _, noFollow := range []bool{true, false} {
+			r, err := newReader(&Options{Events: []string{"nofollow_none"}, NoFollow: noFollow}, "/proc")
+			require.NoError(t, err)
+			r.session, err = r.withMemory(nil)
+			require.NoError(t, err)
+			err = r.start(false, refused)
+			if !noFollow {
+				require.NoError(t, err)
+				require.NoError(t, r.Close())
+				continue
+			}
+			assert.ErrorIs(t, err, fs.ErrNotExist)
+			if errors.Is(refused, denied) {
+				assert.ErrorIs(t, err, fs.ErrPermission)
+				assert.EqualError(t, err, "no event matches nofollow_none; the kernel's events are not read: "+denied.Error())
+			} else {
+				assert.EqualError(t, err, "no event matches nofollow_none")
+			}
+		}
+	}
+}
+
+// TestMemoryKinds: programs that make up events take a bounded amount of memory, and later events are remembered all the same.
+func TestMemoryKinds(t *testing.T) {
+	r, err := newReader(&Options{Events: []string{"mem"}, Transport: TransportMemory}, "/proc")
+	require.NoError(t, err)
+	m := &memorySession{r: r, kinds: map[string]*memoryKind{}}
+	for i := range 2*maxKinds + 1 {
+		m.kind(tracepoint.MustParse(fmt.Sprintf("mem_%d u64 a", i)))
+		assert.LessOrEqual(t, len(m.kinds), maxKinds)
+	}
+	later := tracepoint.MustParse("mem_later u64 a")
+	assert.Same(t, m.kind(later), m.kind(later))
+	assert.NotNil(t, m.kind(later).decoder)
 }
