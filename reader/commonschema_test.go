@@ -426,7 +426,7 @@ func TestPlainTexts(t *testing.T) {
 	s.text("body", "a~nb")
 	s.EndStruct()
 	s.JSON("json", `{"a":1}`)
-	format := formatOf(tracepoint.MustParse("x" + headerFields))
+	format := tracepoint.MustParse("x" + headerFields).Format()
 	format.Name = "myapp_L2K1"
 	d, err := reader.NewDecoder("user_events", format)
 	require.NoError(t, err)

@@ -20,26 +20,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// formatOf returns the format of a user event with these fields.
-func formatOf(d tracepoint.Declaration) tracepoint.Format {
-	f := tracepoint.Format{
-		Name: d.Name, ID: 1000,
-		Common: []tracepoint.FormatField{
-			{Name: "common_type", Type: tracepoint.Scalar(tracepoint.UShort), Size: 2},
-			{Name: "common_flags", Type: tracepoint.Scalar(tracepoint.UChar), Offset: 2, Size: 1},
-			{Name: "common_preempt_count", Type: tracepoint.Scalar(tracepoint.UChar), Offset: 3, Size: 1},
-			{Name: "common_pid", Type: tracepoint.Scalar(tracepoint.Int), Offset: 4, Size: 4},
-		},
-	}
-	offset := tracepoint.CommonSize
-	for _, field := range d.Fields {
-		size := field.Type.FixedSize()
-		f.Fields = append(f.Fields, tracepoint.FormatField{Name: field.Name, Type: field.Type, Offset: offset, Size: size})
-		offset += size
-	}
-	return f
-}
-
 // rawOf returns a payload in perf's form: after the common fields.
 func rawOf(payload []byte) []byte { return append(make([]byte, tracepoint.CommonSize), payload...) }
 
@@ -74,7 +54,7 @@ func everyTypePayload(t testing.TB) []byte {
 // TestTypedFieldsOfForeignEvents: an event of another program has all fields of the record, with the same values.
 func TestTypedFieldsOfForeignEvents(t *testing.T) {
 	raw := rawOf(append(everyTypePayload(t), 0xCC, 0xCC, 0xCC)) // perf pads records
-	d, err := reader.NewDecoder("user_events", formatOf(everyType))
+	d, err := reader.NewDecoder("user_events", everyType.Format())
 	require.NoError(t, err)
 	ev := reader.Event{Time: time.Unix(5, 0), Monotonic: 5, CPU: 3, PID: 1, TID: 2, CgroupID: 7, Callchain: []uint64{9}}
 	for range 2 { // a used event works like a new one
@@ -108,7 +88,7 @@ func TestTypedFieldsOfForeignEvents(t *testing.T) {
 // TestMalformedTypedRecord: a record that ends early is an error, and leaves no data in the event.
 func TestMalformedTypedRecord(t *testing.T) {
 	raw := rawOf(everyTypePayload(t))
-	d, err := reader.NewDecoder("user_events", formatOf(everyType))
+	d, err := reader.NewDecoder("user_events", everyType.Format())
 	require.NoError(t, err)
 	var ev reader.Event
 	for n := range len(raw) {
@@ -121,7 +101,7 @@ func TestMalformedTypedRecord(t *testing.T) {
 
 // TestDecoderOfUnknownType: a format that no kernel writes is refused.
 func TestDecoderOfUnknownType(t *testing.T) {
-	f := formatOf(everyType)
+	f := everyType.Format()
 	f.Fields[0].Type = tracepoint.Type{}
 	_, err := reader.NewDecoder("user_events", f)
 	require.ErrorIs(t, err, tracepoint.ErrInvalid)
@@ -205,7 +185,7 @@ const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opc
 
 func headerDecoder(t testing.TB, name string) *reader.Decoder {
 	t.Helper()
-	d, err := reader.NewDecoder("user_events", formatOf(tracepoint.MustParse(name+headerFields)))
+	d, err := reader.NewDecoder("user_events", tracepoint.MustParse(name+headerFields).Format())
 	require.NoError(t, err)
 	return d
 }
@@ -359,7 +339,7 @@ func TestHeaderWithAnotherName(t *testing.T) {
 
 // TestMultiFormatEvents: the suffix that the kernel adds to a name is not part of the event's name.
 func TestMultiFormatEvents(t *testing.T) {
-	f := formatOf(tracepoint.MustParse("app_L5K0" + headerFields))
+	f := tracepoint.MustParse("app_L5K0" + headerFields).Format()
 	f.Name += ".1f"
 	d, err := reader.NewDecoder(tracepoint.MultiSystem, f)
 	require.NoError(t, err)
@@ -372,7 +352,7 @@ func TestMultiFormatEvents(t *testing.T) {
 
 // TestOTLPMetrics: the request in the event equals that in the record.
 func TestOTLPMetrics(t *testing.T) {
-	f := formatOf(tracepoint.MustParse("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"))
+	f := tracepoint.MustParse("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer").Format()
 	payload := append(make([]byte, 4), "v0.19.00"...)
 	payload = binary.NativeEndian.AppendUint32(payload, 3<<16)
 	payload = append(payload, 0x0a, 0x00, 0xFF)
@@ -458,7 +438,7 @@ func TestRepeatedNames(t *testing.T) {
 		assert.Equal(t, append(slices.Clip(want), "inner"), namesOf(outer))
 		assert.Equal(t, []string{"x", "x_2"}, namesOf(outer[len(outer)-1].Value.Fields()))
 
-		format := formatOf(tracepoint.MustParse("foreign u32 first"))
+		format := tracepoint.MustParse("foreign u32 first").Format()
 		first := format.Fields[0]
 		format.Fields = nil
 		for i, name := range c.names {

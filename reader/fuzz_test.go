@@ -28,7 +28,7 @@ func FuzzTyped(f *testing.F) {
 		if err != nil || eventheader.IsDeclaration(d) {
 			return
 		}
-		decoder, err := reader.NewDecoder("user_events", formatOf(d))
+		decoder, err := reader.NewDecoder("user_events", d.Format())
 		require.NoError(t, err)
 		decodeAny(t, decoder, payload)
 		recordtest.CompareKept(t, decoder, payload)
@@ -46,7 +46,7 @@ func FuzzHeader(f *testing.F) {
 		f.Add(c.tracepoint, s.end(f))
 	}
 	f.Fuzz(func(t *testing.T, name string, payload []byte) {
-		format := formatOf(tracepoint.MustParse("x" + headerFields))
+		format := tracepoint.MustParse("x" + headerFields).Format()
 		format.Name = name
 		decoder, err := reader.NewDecoder("user_events", format)
 		require.NoError(t, err)
@@ -158,7 +158,7 @@ func keptPayload(t testing.TB, severity uint8, attributes string) []byte {
 
 func TestFieldsJSON(t *testing.T) {
 	for _, c := range keptAttributes {
-		d, err := reader.NewDecoder("user_events", formatOf(tracepoint.MustParse(keptDeclaration)))
+		d, err := reader.NewDecoder("user_events", tracepoint.MustParse(keptDeclaration).Format())
 		require.NoError(t, err)
 		assert.Equal(t, c.kept, recordtest.CompareKept(t, d, keptPayload(t, c.severity, c.json)), c.json)
 	}
@@ -168,7 +168,7 @@ func TestFieldsJSON(t *testing.T) {
 func TestFieldsJSONOfDeclaredRecords(t *testing.T) {
 	declaration := tracepoint.MustParse("shop_order u64 time_unix_nano; u64 observed_time_unix_nano; u8 severity_number; __data_loc char[] trace_id; " +
 		"__data_loc char[] span_id; __data_loc char[] body; __data_loc char[] attributes")
-	d, err := reader.NewDecoder("user_events", formatOf(declaration))
+	d, err := reader.NewDecoder("user_events", declaration.Format())
 	require.NoError(t, err)
 	layout, err := typedfield.NewLayout(declaration)
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestFieldsJSONBeforeAnInvalidValue(t *testing.T) {
 		"__data_loc char[] span_id; __data_loc char[] severity_text; __data_loc char[] event_name; __data_loc char[] body; " +
 		"__data_loc char[] attributes; u8 severity_number; u8 duplicate")
 	for severity, want := range map[byte]bool{9: true, 200: false} {
-		d, err := reader.NewDecoder("user_events", formatOf(declaration))
+		d, err := reader.NewDecoder("user_events", declaration.Format())
 		require.NoError(t, err)
 		layout, err := typedfield.NewLayout(declaration)
 		require.NoError(t, err)
