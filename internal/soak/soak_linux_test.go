@@ -1,7 +1,9 @@
 package soak
 
 import (
+	"bufio"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +11,8 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -236,3 +240,106 @@ func say(t *testing.T, format string, args ...any) {
 	t.Helper()
 	fmt.Printf("\nsoak: "+format+"\n", args...)
 }
+
+// check is a number that only a record of this writer with this number has.
+func check(writer, n uint64) uint64 { return (writer<<56 ^ n) * 0x9e3779b97f4a7c15 }
+
+func rawRecord(writer, n uint64) []byte {
+	rec := make([]byte, uevents.IndexSize, uevents.IndexSize+24)
+	for _, v := range []uint64{writer, n, check(writer, n)} {
+		rec = binary.NativeEndian.AppendUint64(rec, v)
+	}
+	return rec
+}
+
+// isRaw reports whether the event is a record of rawRecord.
+func isRaw(ev *reader.Event) bool {
+	if len(ev.Fields) != 3 {
+		return false
+	}
+	writer, n := ev.Fields[0].Value.Uint64(), ev.Fields[1].Value.Uint64()
+	return writer < writers && ev.Fields[2].Value.Uint64() == check(writer, n)
+}
+
+// childTask has what TestChild does in a process of its own.
+const childTask = "SOAK_TEST_TASK"
+
+// TestChild is not a test: it is another program, or a tool, of a run.
+func TestChild(t *testing.T) {
+	if task := os.Getenv(childTask); task != "" {
+		childTasks[task](t)
+	}
+}
+
+// child is a process that does a task.
+type child struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+// startChild starts a child and waits until it is ready.
+func startChild(t *testing.T, task string, files []*os.File, env ...string) *child {
+	c := spawn(t, task, files, env...)
+	require.Equal(t, "ready", c.says())
+	return c
+}
+
+// spawn starts a child.
+func spawn(t *testing.T, task string, files []*os.File, env ...string) *child {
+	c := &child{t: t, cmd: exec.Command("/proc/self/exe", "-test.run=^TestChild$")}
+	c.cmd.Env = append(append(os.Environ(), childTask+"="+task), env...)
+	c.cmd.ExtraFiles = files
+	c.cmd.Stderr = os.Stderr
+	var err error
+	c.in, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.out = bufio.NewScanner(out)
+	require.NoError(t, c.cmd.Start())
+	return c
+}
+
+// says returns what the child says next.
+func (c *child) says() string {
+	var others []string
+	for c.out.Scan() {
+		if said, ok := strings.CutPrefix(c.out.Text(), "child: "); ok {
+			return said
+		}
+		others = append(others, c.out.Text())
+	}
+	require.Fail(c.t, "the child ended", strings.Join(others, "\n"))
+	return ""
+}
+
+func (c *child) tell(order string) {
+	_, err := fmt.Fprintln(c.in, order)
+	require.NoError(c.t, err)
+}
+
+// asked returns the answer to an order.
+func (c *child) asked(order string) string {
+	c.tell(order)
+	return c.says()
+}
+
+// end ends the child by an order.
+func (c *child) end(order string) {
+	c.tell(order)
+	var said []string
+	for c.out.Scan() {
+		said = append(said, c.out.Text())
+	}
+	require.NoError(c.t, c.cmd.Wait(), strings.Join(said, "\n"))
+}
+
+func (c *child) kill() {
+	require.NoError(c.t, c.cmd.Process.Kill())
+	assert.Error(c.t, c.cmd.Wait())
+}
+
+// childTasks are the tasks, by name. Those of shared memory are added where there is any.
+var childTasks = map[string]func(*testing.T){"attach": attachChild, "register": registerChild}

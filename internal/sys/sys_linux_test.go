@@ -227,3 +227,47 @@ func TestMapFails(t *testing.T) {
 	_, err = MapWritable(-1, 4096)
 	require.ErrorIs(t, err, unix.EBADF)
 }
+
+// TestHasCapability compares with what /proc says of this thread.
+func TestHasCapability(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b, err := os.ReadFile("/proc/thread-self/status")
+	require.NoError(t, err)
+	_, after, ok := strings.Cut(string(b), "CapEff:\t")
+	require.True(t, ok)
+	effective, err := strconv.ParseUint(after[:16], 16, 64)
+	require.NoError(t, err)
+	for capability := range unix.CAP_LAST_CAP + 1 {
+		has, err := HasCapability(capability)
+		require.NoError(t, err)
+		assert.Equal(t, effective&(1<<capability) != 0, has, "%d", capability)
+	}
+	// Without them, on a thread that ends.
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		assert.NoError(t, unix.Capset(&hdr, &none[0]))
+		for _, capability := range []int{CapPerfmon, CapSysAdmin} {
+			has, err := HasCapability(capability)
+			assert.NoError(t, err)
+			assert.False(t, has)
+		}
+		_, err := keepPerfmonAndOpen()
+		assert.ErrorIs(t, err, unix.EPERM, "it is not permitted the capability")
+	}()
+	<-done
+}
+
+// TestInitialNamespace: tests run in the first namespaces of their machine, unless that is a container.
+func TestInitialNamespace(t *testing.T) {
+	for kind, link := range map[string]string{"cgroup": "cgroup:[4026531835]", "pid": "pid:[4026531836]", "user": "user:[4026531837]", "uts": "uts:[4026531838]"} {
+		is, err := os.Readlink("/proc/self/ns/" + kind)
+		require.NoError(t, err)
+		assert.Equal(t, is == link, InitialNamespace(kind))
+	}
+	assert.True(t, InitialNamespace("nosuch"))
+}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -8,6 +10,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/examples/webserver/users"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -303,4 +308,105 @@ func TestSignaled(t *testing.T) {
 	require.NoError(t, signaled(ready, begin))
 	assert.FileExists(t, ready)
 	assert.ErrorIs(t, signaled(ready, begin), fs.ErrExist)
+}
+
+// floodProgram, given a name and the arguments of signaled, logs debug records as fast as it can, and errors, at most 20 a second, whose
+// number it prints. It ends when it is interrupted or, with a fourth argument, when a tool has detached.
+func floodProgram(args []string) error {
+	h, err := sloghandler.New(args[0], nil)
+	if err != nil {
+		return err
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	if err := signaled(args[1], args[2]); err != nil {
+		return err
+	}
+	l := slog.New(h)
+	ctx := context.Background()
+	pause := time.NewTicker(50 * time.Millisecond) //nolint:forbidigo // the load: 20 errors a second
+	failures, watched := 0, false
+	for n := 0; len(interrupted) == 0; n++ {
+		l.Debug("step", "n", n)
+		select {
+		case <-pause.C:
+		default:
+			continue
+		}
+		enabled := h.Enabled(ctx, slog.LevelError)
+		if watched && !enabled && len(args) > 3 {
+			break
+		}
+		watched = enabled
+		l.Error("failed", "n", n)
+		failures++
+	}
+	fmt.Println(failures)
+	return h.Close()
+}
+
+// requestFails reports whether a request of requestProgram fails.
+func requestFails(n int) bool { return n%1000 == 999 }
+
+// requestProgram, given a name, a number and the arguments of signaled, serves so many requests, 5,000 a second and a hundred at a time: each
+// has three debug records. Of a thousand one fails, unless a fifth argument says that another program tells.
+func requestProgram(args []string) error {
+	h, err := sloghandler.New(args[0], nil)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	if err := signaled(args[2], args[3]); err != nil {
+		return err
+	}
+	l := slog.New(h)
+	const batch = 100
+	for first := 0; first < n; first += batch {
+		begin := time.Now()
+		for step := range 3 {
+			for i := first; i < min(n, first+batch); i++ {
+				l.Debug("step", "request_id", fmt.Sprint("r", i), "step", step)
+			}
+		}
+		for i := first; i < min(n, first+batch); i++ {
+			if len(args) == 4 && requestFails(i) {
+				l.Error("failed", "request_id", fmt.Sprint("r", i), "step", 3)
+			} else {
+				l.Info("served", "request_id", fmt.Sprint("r", i), "step", 3)
+			}
+		}
+		time.Sleep(time.Until(begin.Add(20 * time.Millisecond))) //nolint:forbidigo // pacing of the load
+	}
+	return h.Close()
+}
+
+// webServer serves the users of examples/webserver. It prints a line when its events are registered, requests some users
+// after a line of its standard input, and exits when that ends.
+func webServer([]string) error {
+	h, err := sloghandler.New("webserver", nil)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(slog.New(h))
+	fmt.Println("registered")
+	in := bufio.NewReader(os.Stdin)
+	if _, err := in.ReadString('\n'); err != nil {
+		return err
+	}
+	server := httptest.NewServer(new(users.Store).Handler())
+	defer server.Close()
+	for _, id := range []int{2, 2, 4} {
+		response, err := http.Get(fmt.Sprint(server.URL, "/users/", id))
+		if err != nil {
+			return err
+		}
+		response.Body.Close()
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil { // so that its stacks can be read
+		return err
+	}
+	return h.Close()
 }
