@@ -81,8 +81,7 @@ func TestAttachWhileReading(t *testing.T) {
 		total += st.Matched
 	}
 	assert.NotZero(t, total)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Len(t, stats.Sources, 1)
 	assert.Equal(t, total, stats.Detached.Matched)
 	assert.Zero(t, stats.Malformed)
@@ -137,8 +136,7 @@ func TestCountOnly(t *testing.T) {
 	for i := range uint64(100) {
 		write(t, ev, i, 0)
 	}
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.Rings)
 	assert.Equal(t, []perf.SourceStats{{Name: src.String(), Matched: 90, CountOnly: true}}, stats.Sources)
 	require.NoError(t, src.Detach())
@@ -292,8 +290,7 @@ func TestClockSteps(t *testing.T) {
 		require.ErrorIs(t, s.ReadInto(&r), perf.ErrFlushed)
 		seq, monotonic = seq+1, r.Monotonic
 	}
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.Late)
 	assert.Equal(t, seq, statsOf(t, src).Read)
 }

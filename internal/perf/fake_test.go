@@ -67,6 +67,14 @@ func (k *fakeKernel) start(t *testing.T, o *Options) (*Session, *fakeTracefs) {
 	return s, fs
 }
 
+// attach is start with an event attached, user_events:ev, whose number in tracefs it returns.
+func (k *fakeKernel) attach(t *testing.T, o *Options) (*Session, int, *Source) {
+	t.Helper()
+	s, fs := k.start(t, o)
+	id := fs.add("user_events", "ev")
+	return s, id, mustAttach(t, s, "ev", nil)
+}
+
 // requireCounts checks what a session counts: the descriptors that are left, those of each source, and those that are disabled.
 func (k *fakeKernel) requireCounts(t *testing.T, s *Session, limit int) {
 	t.Helper()

@@ -1,9 +1,7 @@
 package perf_test
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,8 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/abi"
-	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -149,8 +145,8 @@ func TestFollowMultiFormat(t *testing.T) {
 	fs := kerneltest.Require(t)
 	s := open(t, fs, nil)
 	d := tracepoint.MustParse(newName() + " u64 seq; u64 writer")
-	write := multiFormat(t, fs, d)
-	name := onlyFormat(t, fs, d.Name)
+	write := kerneltest.MultiFormat(t, fs, d)
+	name := kerneltest.OnlyFormat(t, fs, d.Name)
 	var a attached
 	require.NoError(t, s.Follow(func(e *tracefs.Event) *perf.AttachOptions {
 		if e.Name() == name {
@@ -274,8 +270,7 @@ func TestHotplug(t *testing.T) {
 			written++
 			late := newEvent(t)
 			lateSrc := attach(t, s, late, nil)
-			stats, err := s.Stats()
-			require.NoError(t, err)
+			stats := perf.MustStats(t, s)
 			cpus := stats.CPUs
 			setCPU1(t, true)
 			s.Look()
@@ -289,8 +284,7 @@ func TestHotplug(t *testing.T) {
 			st, err := counted.Stats()
 			require.NoError(t, err)
 			assert.Equal(t, written, st.Matched)
-			stats, err = s.Stats()
-			require.NoError(t, err)
+			stats = perf.MustStats(t, s)
 			assert.NoError(t, stats.CPUErr)
 			assert.Equal(t, cpus+1, stats.CPUs)
 			assert.Zero(t, stats.Malformed)
@@ -307,8 +301,7 @@ func TestCPUFirstOnline(t *testing.T) {
 	attach(t, s, ev, &perf.AttachOptions{Ring: "a"})
 	attach(t, s, ev, &perf.AttachOptions{Ring: "b"})
 	rings := func() int {
-		stats, err := s.Stats()
-		require.NoError(t, err)
+		stats := perf.MustStats(t, s)
 		return stats.Rings
 	}
 	before := rings()
@@ -316,34 +309,4 @@ func TestCPUFirstOnline(t *testing.T) {
 	testscale.Eventually(t, func() bool { return rings() == before+2 }, "CPU 1 has no rings")
 	written, read := writeOn1(t, s, ev)
 	assert.Equal(t, 2*written, read)
-}
-
-// multiFormat registers an event with USER_EVENT_REG_MULTI_FORMAT, as programs of other libraries may, and returns a function that
-// writes a record.
-func multiFormat(t *testing.T, fs *tracefs.Dir, d tracepoint.Declaration) (write func(payload ...byte)) {
-	t.Helper()
-	f, err := abi.Open(fs.Path(tracefs.DataFile))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, f.Close()) })
-	word, err := f.NewWord()
-	require.NoError(t, err)
-	t.Cleanup(func() { f.FreeWord(word) })
-	r, err := f.Register(backend.Request{Command: d.String(), Flags: backend.FlagMultiFormat, Word: word})
-	if errors.Is(err, syscall.EINVAL) {
-		t.Skip("not on this kernel: a name has one format")
-	}
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, f.Unregister(word, 0)) })
-	index := make([]byte, 4)
-	require.Zero(t, r.Index)
-	return func(payload ...byte) { require.NoError(t, f.Write(append(index, payload...))) }
-}
-
-// onlyFormat returns the tracepoint's name of an event of one format.
-func onlyFormat(t *testing.T, fs *tracefs.Dir, event string) string {
-	t.Helper()
-	list, err := filepath.Glob(fs.Path("events", tracepoint.MultiSystem, event+".*"))
-	require.NoError(t, err)
-	require.Len(t, list, 1)
-	return filepath.Base(list[0])
 }

@@ -39,8 +39,7 @@ func TestLost(t *testing.T) {
 		lost := round()
 		last, before = lost == before+300, lost // until the rings of all CPUs are full
 	}
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Equal(t, os.Getpagesize(), stats.BufferSize)
 	assert.Equal(t, stats.CPUs, stats.Rings)
 	require.Len(t, stats.Sources, 2)
@@ -74,8 +73,7 @@ func TestLost(t *testing.T) {
 	assert.Equal(t, uint64(10), statsOf(t, srcA).Pending)
 	assert.Len(t, flushed(t, s), 10)
 	assert.Equal(t, lost, statsOf(t, srcA).Lost)
-	stats, err = s.Stats()
-	require.NoError(t, err)
+	stats = perf.MustStats(t, s)
 	assert.Zero(t, stats.Malformed)
 }
 
@@ -86,8 +84,7 @@ func TestLostBefore6(t *testing.T) {
 	s := open(t, fs, &perf.Options{BufferSize: 1})
 	s.WithoutLostCounts()
 	src := attach(t, s, ev, nil)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	written := uint64(100 * stats.CPUs) // more than fit the rings of all CPUs
 	for i := range written {
 		write(t, ev, i, 0)
@@ -151,8 +148,7 @@ func TestLostAtFullRate(t *testing.T) {
 	}
 	t.Logf("%d of %d lost", lost, writers*each)
 	require.NoError(t, s.Close())
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Empty(t, stats.Sources)
 	total := stats.Total()
 	assert.Equal(t, uint64(writers*each), total.Matched, "the counts stay")
@@ -240,8 +236,7 @@ func TestSnapshot(t *testing.T) {
 	st := statsOf(t, src)
 	assert.Equal(t, all+3, st.Matched)
 	assert.Zero(t, st.Pending)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Empty(t, stats.Sources)
 	assert.Zero(t, stats.Malformed)
 	assert.Equal(t, all+3, stats.Detached.Matched)
@@ -310,8 +305,7 @@ func TestSnapshotWhileWriting(t *testing.T) {
 	st := statsOf(t, src)
 	assert.Equal(t, n, st.Matched)
 	assert.Equal(t, uint64(len(seen)), st.Read)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.Malformed)
 }
 

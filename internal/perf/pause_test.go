@@ -39,8 +39,7 @@ func TestPause(t *testing.T) {
 	k.cpus = append(k.cpus, cpu{2, 1})
 	s.look()
 	assert.Equal(t, []string{"a", "b", "c"}, texts(t, s))
-	during, err := src.Stats()
-	require.NoError(t, err)
+	during := statsOf(t, src)
 	assert.Equal(t, []uint64{2, 2, 0, 1}, []uint64{during.Matched, during.Read, during.Pending, during.Pauses})
 	assert.Positive(t, during.Paused)
 
@@ -49,12 +48,10 @@ func TestPause(t *testing.T) {
 	k.hit(id, 2, 9, "d")
 	k.hit(id, 0, 10, "e")
 	assert.Equal(t, []string{"d", "e"}, texts(t, s))
-	after, err := src.Stats()
-	require.NoError(t, err)
+	after := statsOf(t, src)
 	assert.Equal(t, []uint64{4, 4, 0, 0, 1}, []uint64{after.Matched, after.Read, after.Pending, after.Lost, after.Pauses})
 	assert.GreaterOrEqual(t, after.Paused, during.Paused)
-	again, err := src.Stats()
-	require.NoError(t, err)
+	again := statsOf(t, src)
 	assert.Equal(t, after, again, "the time of a pause ends with it")
 
 	// Its counts stay when it is detached while it is paused.
@@ -62,8 +59,7 @@ func TestPause(t *testing.T) {
 	require.NoError(t, src.Detach())
 	require.NoError(t, src.Resume())
 	assert.Empty(t, append(texts(t, s), texts(t, s)...))
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	require.Len(t, stats.Sources, 2)
 	assert.Equal(t, uint64(2), stats.Sources[0].Pauses)
 	total := stats.Total()
@@ -91,9 +87,9 @@ func TestPausedRing(t *testing.T) {
 			lost := statsOf(t, modest).Lost
 			got := texts(t, s)
 			if room == 0 {
-				assert.Equal(t, []any{"a", "c", uint64(0), 4}, []any{got[0], got[len(got)-1], lost, mustStats(t, s).Rings})
+				assert.Equal(t, []any{"a", "c", uint64(0), 4}, []any{got[0], got[len(got)-1], lost, MustStats(t, s).Rings})
 			} else {
-				assert.Equal(t, []any{"a", "b", uint64(1), 2}, []any{got[0], got[len(got)-1], lost, mustStats(t, s).Rings})
+				assert.Equal(t, []any{"a", "b", uint64(1), 2}, []any{got[0], got[len(got)-1], lost, MustStats(t, s).Rings})
 			}
 			assert.Positive(t, statsOf(t, src).Lost)
 			require.NoError(t, src.Pause())
@@ -128,8 +124,7 @@ func TestPausedEventGone(t *testing.T) {
 		assert.ErrorIs(t, err, fs.ErrNotExist, name)
 		require.NoError(t, src.Detach())
 		assert.Empty(t, append(texts(t, s), texts(t, s)...))
-		stats, err := s.Stats()
-		require.NoError(t, err)
+		stats := MustStats(t, s)
 		total := stats.Total()
 		assert.Equal(t, uint64(1), total.Pauses)
 	}
@@ -138,9 +133,7 @@ func TestPausedEventGone(t *testing.T) {
 // TestResumeFails: what was opened is closed again.
 func TestResumeFails(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, f := k.start(t, nil)
-	f.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, _, src := k.attach(t, nil)
 	require.NoError(t, src.Pause())
 	free := s.free
 	s.free = 1
@@ -161,19 +154,15 @@ func TestResumeFails(t *testing.T) {
 // TestStopWhilePaused: the pause ends with the session.
 func TestStopWhilePaused(t *testing.T) {
 	k := newFakeKernel(0)
-	s, f := k.start(t, nil)
-	f.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, _, src := k.attach(t, nil)
 	require.NoError(t, src.Pause())
 	require.NoError(t, s.Stop())
 	require.NoError(t, src.Resume())
 	require.NoError(t, src.Pause())
-	first, err := src.Stats()
-	require.NoError(t, err)
+	first := statsOf(t, src)
 	assert.Positive(t, first.Paused)
 	assert.Less(t, first.Paused, time.Hour)
-	second, err := src.Stats()
-	require.NoError(t, err)
+	second := statsOf(t, src)
 	assert.Equal(t, first, second)
 }
 
@@ -234,8 +223,7 @@ func TestConcurrency(t *testing.T) {
 	require.NoError(t, s.Stop())
 	reading.Wait()
 	assert.Equal(t, io.EOF, last)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	require.NotEmpty(t, stats.Sources)
 	st := stats.Sources[0]
 	assert.Equal(t, src.String(), st.Name)

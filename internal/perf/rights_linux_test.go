@@ -44,8 +44,7 @@ func TestChild(t *testing.T) {
 			return
 		}
 	}
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	fmt.Printf("\nchild: attached, rings of %d KiB\n", stats.BufferSize>>10)
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
@@ -289,8 +288,7 @@ func TestTasks(t *testing.T) {
 	}
 	assert.Equal(t, []perf.Kind{perf.Sample, perf.Fork, perf.Exec, perf.Exit, perf.Sample}, kinds)
 	assert.Equal(t, filepath.Base(cmd.Path), comm)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.GreaterOrEqual(t, stats.TaskRecords, uint64(3))
 	assert.Zero(t, stats.LostTaskRecords)
 
@@ -304,8 +302,7 @@ func TestTasks(t *testing.T) {
 		<-done
 	}
 	testscale.Eventually(t, func() bool {
-		stats, err := small.Stats()
-		require.NoError(t, err)
+		stats := perf.MustStats(t, small)
 		return stats.LostTaskRecords > 0
 	}, "no records of tasks are lost")
 }

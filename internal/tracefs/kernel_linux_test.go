@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,8 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/abi"
-	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -161,7 +158,7 @@ func TestMultiFormat(t *testing.T) {
 	tfs := kerneltest.Require(t)
 	name := newName()
 	for _, fields := range []string{" u32 a", " u64 a"} {
-		multiFormat(t, tfs, parse(t, name+fields))
+		kerneltest.MultiFormat(t, tfs, parse(t, name+fields))
 	}
 	single := parse(t, name+" u8 a")
 	require.NoError(t, tfs.Create(single))
@@ -236,34 +233,4 @@ func TestDirWithoutEvents(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tracefs.At(tfs.Path("instances")).Event("x").Exists()
 	assert.True(t, errors.Is(err, fs.ErrNotExist), "%v", err)
-}
-
-// multiFormat registers an event with USER_EVENT_REG_MULTI_FORMAT, as programs of other libraries may, and returns a function that
-// writes a record.
-func multiFormat(t *testing.T, fs *tracefs.Dir, d tracepoint.Declaration) (write func(payload ...byte)) {
-	t.Helper()
-	f, err := abi.Open(fs.Path(tracefs.DataFile))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, f.Close()) })
-	word, err := f.NewWord()
-	require.NoError(t, err)
-	t.Cleanup(func() { f.FreeWord(word) })
-	r, err := f.Register(backend.Request{Command: d.String(), Flags: backend.FlagMultiFormat, Word: word})
-	if errors.Is(err, syscall.EINVAL) {
-		t.Skip("not on this kernel: a name has one format")
-	}
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, f.Unregister(word, 0)) })
-	index := make([]byte, 4)
-	require.Zero(t, r.Index)
-	return func(payload ...byte) { require.NoError(t, f.Write(append(index, payload...))) }
-}
-
-// onlyFormat returns the tracepoint's name of an event of one format.
-func onlyFormat(t *testing.T, fs *tracefs.Dir, event string) string {
-	t.Helper()
-	list, err := filepath.Glob(fs.Path("events", tracepoint.MultiSystem, event+".*"))
-	require.NoError(t, err)
-	require.Len(t, list, 1)
-	return filepath.Base(list[0])
 }
