@@ -374,32 +374,6 @@ func TestOTLPMetrics(t *testing.T) {
 		string(reader.AppendJSON(nil, ev.Fields)))
 }
 
-// TestNamesAreBounded: the elements of an array of structs share their names in a record, but not in an event. A record
-// that would become much larger than it is has no fields.
-func TestNamesAreBounded(t *testing.T) {
-	d := headerDecoder(t, "Prov_L4K1")
-	for elements, decodable := range map[int]bool{30: true, 30_000: false} {
-		metadata := "event\x00list\x00" + "\xc1\x01" + strings.Repeat("n", 30_000) + "\x00\x02" // a variable array of structs of one u8
-		payload := []byte{7, 0, 0, 0, 0, 0, 0, 4}
-		payload = binary.LittleEndian.AppendUint16(payload, uint16(len(metadata)))
-		payload = append(append(payload, 1, 0), metadata...)
-		payload = binary.LittleEndian.AppendUint16(payload, uint16(elements))
-		payload = append(payload, make([]byte, elements)...)
-		for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodePlain} {
-			var ev reader.Event
-			err := d.Decode(rawOf(payload), &ev, &reader.DecodeOptions{Mode: mode})
-			if !decodable {
-				require.ErrorIs(t, err, reader.ErrMalformed)
-				assert.ErrorContains(t, err, "names of the members")
-				continue
-			}
-			require.NoError(t, err)
-			list, _ := ev.Lookup("list")
-			assert.Len(t, list.Fields(), elements)
-		}
-	}
-}
-
 // TestRepeatedNames: no field is lost where names are keys. The second field of a name gets a number that no other field has.
 func TestRepeatedNames(t *testing.T) {
 	many := func(names ...string) []string { // more than are compared with each other

@@ -72,6 +72,7 @@ func TestJSONNumbers(t *testing.T) {
 		assert.Equal(t, want, numberText(text), text)
 	}
 	assert.Equal(t, Float64Value(math.Inf(1)), numberText("Infinity"))
+	assert.Equal(t, Float64Value(math.Inf(-1)), numberText("-Infinity"))
 	assert.True(t, math.IsNaN(numberText("NaN").Float64()))
 	for _, text := range []string{"", "x", "1x", "infinity", " 1", "1 ", "1,"} {
 		assert.Equal(t, TypeNull, numberText(text).Type(), text)

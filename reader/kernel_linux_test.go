@@ -106,6 +106,19 @@ func TestEventsOfKernel(t *testing.T) {
 	}
 }
 
+// ready reads until no record is ready, or the reader has stopped.
+func ready(t *testing.T, r *reader.Reader, each func(*reader.Event)) {
+	t.Helper()
+	r.SetDeadline(time.Now().Add(time.Millisecond))
+	for ev := (reader.Event{}); ; each(&ev) {
+		err := r.Next(&ev)
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(t, err)
+	}
+}
+
 // TestLimitOfEndedProgram: while an event is disabled by the limit, its program may end, and another one may register it with other
 // fields. The reader keeps nothing of the old event alive, and reads the new one.
 func TestLimitOfEndedProgram(t *testing.T) {
@@ -135,17 +148,7 @@ func TestLimitOfEndedProgram(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	var got []string // names of fields
-	next := func() {
-		r.SetDeadline(time.Now().Add(time.Millisecond))
-		for e := (reader.Event{}); ; {
-			err := r.Next(&e)
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return
-			}
-			require.NoError(t, err)
-			got = append(got, e.Fields[0].Name)
-		}
-	}
+	next := func() { ready(t, r, func(ev *reader.Event) { got = append(got, ev.Fields[0].Name) }) }
 	write := func(ev *uevents.Event, size int) {
 		_, err := ev.WriteRecord(make([]byte, uevents.IndexSize+size))
 		require.NoError(t, err)

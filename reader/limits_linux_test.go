@@ -4,8 +4,6 @@ package reader_test
 
 import (
 	"context"
-	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -35,17 +33,11 @@ func TestMemoryLimit(t *testing.T) {
 	began := time.Now()
 	failures, seconds, read := 0, map[uint64]int{}, map[string]int{}
 	next := func() {
-		r.SetDeadline(time.Now().Add(time.Millisecond))
-		for ev := (reader.Event{}); ; {
-			err := r.Next(&ev)
-			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) {
-				return
-			}
-			require.NoError(t, err)
+		ready(t, r, func(ev *reader.Event) {
 			if read[ev.Message]++; ev.Message == "flood" {
 				seconds[ev.Monotonic/uint64(time.Second)]++
 			}
-		}
+		})
 	}
 	ctx := context.Background()
 	for range 3 {
@@ -117,17 +109,7 @@ func TestMemoryShare(t *testing.T) {
 	})
 	l := slog.New(memoryProgram(t, "mem_share"))
 	written, read := map[string]int{}, map[string]int{}
-	next := func() {
-		r.SetDeadline(time.Now().Add(time.Millisecond))
-		for ev := (reader.Event{}); ; {
-			err := r.Next(&ev)
-			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) {
-				return
-			}
-			require.NoError(t, err)
-			read[ev.Message]++
-		}
-	}
+	next := func() { ready(t, r, func(ev *reader.Event) { read[ev.Message]++ }) }
 	ctx := context.Background()
 	floods := []slog.Level{slog.LevelDebug, slog.LevelInfo}
 	for range 2 {
@@ -203,17 +185,11 @@ func (a *additionsRig) log() {
 }
 
 func (a *additionsRig) read() {
-	a.r.SetDeadline(time.Now().Add(time.Millisecond))
-	for ev := (reader.Event{}); ; {
-		err := a.r.Next(&ev)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return
-		}
-		require.NoError(a.t, err)
-		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, &ev, nil))
+	ready(a.t, a.r, func(ev *reader.Event) {
+		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, ev, nil))
 		n, _ := ev.Value("n")
 		a.got[ev.Severity.String()+"/"+n.String()]++
-	}
+	})
 }
 
 // until logs and reads until a condition holds.
@@ -237,25 +213,34 @@ func (a *additionsRig) all() {
 	}
 }
 
-func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transport) {
+// newAdditionsRig opens both.
+func newAdditionsRig(t *testing.T, name string, transport uevents.Transport, o *reader.Options) *additionsRig {
+	t.Helper()
 	p, err := uevents.Open(&uevents.Options{Transport: transport})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
-	h, err := sloghandler.New("additions", &sloghandler.Options{Provider: p})
+	h, err := sloghandler.New(name, &sloghandler.Options{Provider: p})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	where := func(text string) *reader.Condition {
-		c, err := reader.ParseCondition(text)
-		require.NoError(t, err)
-		return c
-	}
-	r, err := reader.Open(&reader.Options{
-		Events: []string{"additions_warn"}, Where: where("n & 0xffff and not (n =~ '[13579]$')"), Transport: read, Processes: []int{os.Getpid()},
-		Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
-	})
+	o.Events, o.Decode.Mode = []string{name + "_warn"}, reader.DecodeNone
+	o.Latency, o.Poll = time.Millisecond, time.Millisecond
+	r, err := reader.Open(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
-	a := &additionsRig{t: t, r: r, h: h, got: map[string]int{}}
+	return &additionsRig{t: t, r: r, h: h, got: map[string]int{}}
+}
+
+func condition(t *testing.T, text string) *reader.Condition {
+	t.Helper()
+	c, err := reader.ParseCondition(text)
+	require.NoError(t, err)
+	return c
+}
+
+func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transport) {
+	where := condition(t, "n & 0xffff and not (n =~ '[13579]$')")
+	a := newAdditionsRig(t, "additions", transport, &reader.Options{Where: where, Transport: read, Processes: []int{os.Getpid()}})
+	r := a.r
 	a.until(func() bool { return a.last == 20 })
 	a.all()
 	assert.Len(t, a.got, 10, "%v", a.got)
@@ -263,7 +248,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 
 	// Another level, and other records of the level that is attached.
 	require.NoError(t, r.Add([]reader.Addition{
-		{Events: []string{"additions"}, Excludes: []string{"additions_warn"}}, {Events: []string{"additions_warn"}, Where: where("n in (31, 33, 34)")},
+		{Events: []string{"additions"}, Excludes: []string{"additions_warn"}}, {Events: []string{"additions_warn"}, Where: condition(t, "n in (31, 33, 34)")},
 	}))
 	a.until(func() bool { return a.enabled(slog.LevelDebug) && a.last > 40 })
 	debug := a.last + 1
@@ -311,22 +296,12 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 // TestKernelAdditionsFiltered: the kernel drops records that Options do not select, and additions have them all the same.
 func TestKernelAdditionsFiltered(t *testing.T) {
 	fs := kerneltest.Require(t)
-	h, err := sloghandler.New("filtered", nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	where, err := reader.ParseCondition("level >= warn2")
-	require.NoError(t, err)
-	r, err := reader.Open(&reader.Options{
-		Tracefs: fs.Path(),
-		Events:  []string{"filtered_warn"}, Where: where, Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, r.Close()) })
-	a := &additionsRig{t: t, r: r, h: h, got: map[string]int{}}
+	a := newAdditionsRig(t, "filtered", uevents.TransportKernel, &reader.Options{Tracefs: fs.Path(), Where: condition(t, "level >= warn2")})
+	r := a.r
 	log := func() {
 		a.last++
-		slog.New(h).Log(t.Context(), slog.LevelWarn, "message", "n", a.last)
-		slog.New(h).Log(t.Context(), slog.LevelWarn+1, "message", "n", a.last)
+		slog.New(a.h).Log(t.Context(), slog.LevelWarn, "message", "n", a.last)
+		slog.New(a.h).Log(t.Context(), slog.LevelWarn+1, "message", "n", a.last)
 		a.read()
 	}
 	log()
@@ -373,32 +348,16 @@ func TestMemoryAdditionsKinds(t *testing.T) {
 // TestKernelAdditionsShare: records that the kernel drops for Options, and that additions have, are a part of the share, too.
 func TestKernelAdditionsShare(t *testing.T) {
 	fs := kerneltest.Require(t)
-	h, err := sloghandler.New("addshare", nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	where, err := reader.ParseCondition("level >= warn2")
-	require.NoError(t, err)
-	r, err := reader.Open(&reader.Options{
-		Tracefs: fs.Path(),
-		Events:  []string{"addshare_warn"}, Where: where, ProgramLimit: reader.ProgramLimit{Records: 100},
-		Latency: time.Millisecond, Poll: time.Millisecond, Decode: reader.DecodeOptions{Mode: reader.DecodeNone},
+	a := newAdditionsRig(t, "addshare", uevents.TransportKernel, &reader.Options{
+		Tracefs: fs.Path(), Where: condition(t, "level >= warn2"), ProgramLimit: reader.ProgramLimit{Records: 100},
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	r := a.r
 	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"addshare_warn"}}}))
-	var ev reader.Event
 	read := func() (n int) {
-		r.SetDeadline(time.Now().Add(time.Millisecond))
-		for {
-			err := r.Next(&ev)
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return n
-			}
-			require.NoError(t, err)
-			n++
-		}
+		ready(t, r, func(*reader.Event) { n++ })
+		return n
 	}
-	l := slog.New(h)
+	l := slog.New(a.h)
 	testscale.Eventually(t, func() bool { l.Warn("x"); return read() > 0 }, "additions have no record")
 	testscale.Eventually(t, func() bool {
 		for range 200 {
