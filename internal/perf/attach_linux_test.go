@@ -129,10 +129,7 @@ func TestTwoSessions(t *testing.T) {
 
 // TestCountOnly: counting needs no rings.
 func TestCountOnly(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, nil)
-	src := attach(t, s, ev, &perf.AttachOptions{CountOnly: true, Filter: "seq >= 10"})
+	s, ev, src := session(t, nil, &perf.AttachOptions{CountOnly: true, Filter: "seq >= 10"})
 	for i := range uint64(100) {
 		write(t, ev, i, 0)
 	}
@@ -272,10 +269,7 @@ func stepClock(t *testing.T, by time.Duration) {
 // TestClockSteps: the machine's clock is set back and forth while records come. All arrive in the order in which they were
 // written, and have the time that the clock shows once the session has looked at it again.
 func TestClockSteps(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, nil)
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, nil, nil)
 	var seq, monotonic uint64
 	for _, step := range []time.Duration{0, -time.Hour, 2 * time.Hour, -time.Hour} {
 		stepClock(t, step)

@@ -158,10 +158,7 @@ func TestLostAtFullRate(t *testing.T) {
 
 // TestNotReadBeforeClose: records that Close drops are counted.
 func TestNotReadBeforeClose(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, nil)
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, nil, nil)
 	write(t, ev, 1, 1)
 	assert.Len(t, flushed(t, s), 1)
 	write(t, ev, 2, 1)
@@ -198,10 +195,7 @@ func snapshot(t *testing.T, s *perf.Session) (samples []sample) {
 
 // TestSnapshot: overwritten rings hold the latest records, and each is read once.
 func TestSnapshot(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{BufferSize: 1, Overwrite: true})
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, &perf.Options{BufferSize: 1, Overwrite: true}, nil)
 	assert.ErrorIs(t, s.ReadInto(new(perf.Record)), syscall.EINVAL)
 	assert.ErrorIs(t, s.Snapshot(nil), syscall.EINVAL)
 	assert.Empty(t, snapshot(t, s))
@@ -244,10 +238,7 @@ func TestSnapshot(t *testing.T) {
 
 // TestSnapshotCallback: the callback may stop, detach and close.
 func TestSnapshotCallback(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Overwrite: true})
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, &perf.Options{Overwrite: true}, nil)
 	for i := range uint64(10) {
 		write(t, ev, i, 0)
 	}
@@ -272,10 +263,7 @@ func TestSnapshotCallback(t *testing.T) {
 
 // TestSnapshotWhileWriting: records written meanwhile are lost or come later, and no record is corrupt.
 func TestSnapshotWhileWriting(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{BufferSize: 1, Overwrite: true})
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, &perf.Options{BufferSize: 1, Overwrite: true}, nil)
 	stop, stopped := make(chan struct{}), make(chan uint64)
 	go func() {
 		for n := uint64(0); ; n++ {
