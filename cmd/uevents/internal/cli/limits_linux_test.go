@@ -25,15 +25,21 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
+// memoryOrKernel lets the programs of a test use shared memory, or in a guest the kernel.
+func memoryOrKernel(t *testing.T) (memory bool) {
+	t.Helper()
+	if testscale.Guest() {
+		kerneltest.Require(t)
+		return false
+	}
+	t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
+	return true
+}
+
 // TestLimit: of a program that floods one event, its records are limited, and those of another event are all there. In shared memory no
 // second has more; of the kernel's events, the tool notices it a moment later. The time in which records are missing is reported.
 func TestLimit(t *testing.T) {
-	memory := !testscale.Guest()
-	if memory {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
-	} else {
-		kerneltest.Require(t)
-	}
+	memory := memoryOrKernel(t)
 	const limit = 50
 	for _, verb := range []string{"record", "watch"} {
 		dir, name := t.TempDir(), fmt.Sprintf("limit_%s_%d", verb, os.Getpid())
@@ -131,11 +137,7 @@ func sumsOfLine(t *testing.T, said string) {
 // TestExpires: a command that hangs, since it is stopped or nothing reads its output, is killed after its --duration. The events of the
 // program are disabled then, and a file has what was recorded before.
 func TestExpires(t *testing.T) {
-	if testscale.Guest() {
-		kerneltest.Require(t)
-	} else {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
-	}
+	memoryOrKernel(t)
 	for name, c := range map[string]struct {
 		verb string
 		stop bool
@@ -221,11 +223,7 @@ func hang(t *testing.T, args []string, stop bool, file string) syscall.WaitStatu
 
 // TestExpiryOfCommand: when the time of a command is over, the COMMAND that it started goes on, and nothing ends it but itself.
 func TestExpiryOfCommand(t *testing.T) {
-	if testscale.Guest() {
-		kerneltest.Require(t)
-	} else {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
-	}
+	memoryOrKernel(t)
 	for d := time.Second; ; d *= 2 {
 		cmd := exec.Command("uevents", "watch", fmt.Sprintf("expiry_%d", os.Getpid()), "--duration", d.String(), "--", "sh", "-c", "read line; exit 7")
 		var errs syncbuffer.Buffer

@@ -35,11 +35,14 @@ import (
 
 // program returns the main function of a program that scripts run beside the command.
 func program(f func(args []string) error) func() {
-	return func() {
-		if err := f(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	return func() { must(f(os.Args[1:])) }
+}
+
+// must ends a program that has an error.
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -60,12 +63,8 @@ func logProgram(args []string) error {
 	h, err := sloghandler.New(args[0], &sloghandler.Options{
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[httpRequest]("request", nil)},
 	})
-	if err != nil {
-		return err
-	}
-	if err := signaled(args[1], args[2]); err != nil {
-		return err
-	}
+	must(err)
+	must(signaled(args[1], args[2]))
 	l := slog.New(h)
 	l.Debug("cache miss", "key", "user:41", "shard", 3)
 	l.Info("request", "status", 500, "route", "/users/{id}")
@@ -73,9 +72,7 @@ func logProgram(args []string) error {
 	l.Warn(strings.Repeat("long ", 1000))
 	l.Error("upstream failed", "err", errors.New("time out"))
 	if len(args) > 3 {
-		if err := exists(args[3]); err != nil { // meanwhile its stacks can be read
-			return err
-		}
+		must(exists(args[3])) // meanwhile its stacks can be read
 	}
 	return h.Close()
 }
@@ -95,34 +92,26 @@ func openEvent(declaration string) (p *uevents.Provider, ev *uevents.Event, reco
 // registered, and with a fourth one it begins when that file exists.
 func writeProgram(args []string) error {
 	p, ev, record, err := openEvent(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	n := math.MaxInt
 	if args[1] != "forever" {
-		if n, err = strconv.Atoi(args[1]); err != nil {
-			return err
-		}
+		n, err = strconv.Atoi(args[1])
+		must(err)
 	}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	if len(args) > 2 {
-		if err := create(args[2]); err != nil {
-			return err
-		}
+		must(create(args[2]))
 	}
 	if len(args) > 3 {
-		if err := exists(args[3]); err != nil {
-			return err
-		}
+		must(exists(args[3]))
 	}
 	if !testscale.Wait(ev.Enabled) {
 		return errors.New("no tool was attached")
 	}
 	for ; n > 0 && len(interrupted) == 0; n-- {
-		if _, err := ev.WriteRecord(record); err != nil {
-			return err
-		}
+		_, err = ev.WriteRecord(record)
+		must(err)
 	}
 	return p.Close()
 }
@@ -131,28 +120,19 @@ func writeProgram(args []string) error {
 // that is enabled.
 func manyProgram(args []string) error {
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	n, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
+	must(err)
 	var events []*uevents.Event
 	for i := range n {
 		ev, err := p.Register(tracepoint.MustParse(fmt.Sprintf("%s_%03d u32 a", args[0], i)), nil)
-		if err != nil {
-			return err
-		}
+		must(err)
 		events = append(events, ev)
 	}
-	if err := signaled(args[2], args[3]); err != nil {
-		return err
-	}
+	must(signaled(args[2], args[3]))
 	for _, ev := range events {
-		if _, err := ev.WriteRecord(make([]byte, 8)); err != nil {
-			return err
-		}
+		_, err = ev.WriteRecord(make([]byte, 8))
+		must(err)
 	}
 	return p.Close()
 }
@@ -161,25 +141,19 @@ func manyProgram(args []string) error {
 // when that changes. A signal ends it.
 func stateProgram(args []string) error {
 	p, ev, record, err := openEvent(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	states, err := os.Create(args[1])
-	if err != nil {
-		return err
-	}
+	must(err)
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	for state := ""; ; {
 		if now := fmt.Sprintln(ev.Enabled()); now != state {
 			state = now
-			if _, err := states.WriteString(state); err != nil {
-				return err
-			}
+			_, err = states.WriteString(state)
+			must(err)
 		}
-		if _, err := ev.WriteRecord(record); err != nil {
-			return err
-		}
+		_, err = ev.WriteRecord(record)
+		must(err)
 		select {
 		case <-interrupted:
 			return errors.Join(states.Close(), p.Close())
@@ -262,13 +236,9 @@ func seen(args []string) error {
 // payload in hexadecimal. The other arguments are those of signaled.
 func headerProgram(args []string) error {
 	text, err := os.ReadFile(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	events := map[string]*uevents.Event{}
 	for line := range strings.Lines(string(text)) {
 		name := strings.Fields(line)[0]
@@ -276,26 +246,19 @@ func headerProgram(args []string) error {
 			continue
 		}
 		d := tracepoint.MustParse(name + " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level")
-		if events[name], err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact}); err != nil {
-			return err
-		}
+		events[name], err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+		must(err)
 	}
-	if err := signaled(args[1], args[2]); err != nil {
-		return err
-	}
+	must(signaled(args[1], args[2]))
 	for line := range strings.Lines(string(text)) {
 		name, digits, _ := strings.Cut(line, " ")
 		payload, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
-		if err != nil {
-			return err
-		}
+		must(err)
 		written, err := events[name].WriteRecord(append(make([]byte, 4), payload...)) // the kernel's index comes first
 		if err == nil && !written {
 			err = errors.New("no tool is attached to " + name)
 		}
-		if err != nil {
-			return err
-		}
+		must(err)
 	}
 	return p.Close()
 }
@@ -314,14 +277,10 @@ func TestSignaled(t *testing.T) {
 // number it prints. It ends when it is interrupted or, with a fourth argument, when a tool has detached.
 func floodProgram(args []string) error {
 	h, err := sloghandler.New(args[0], nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
-	if err := signaled(args[1], args[2]); err != nil {
-		return err
-	}
+	must(signaled(args[1], args[2]))
 	l := slog.New(h)
 	ctx := context.Background()
 	pause := time.NewTicker(50 * time.Millisecond) //nolint:forbidigo // the load: 20 errors a second
@@ -352,16 +311,10 @@ func requestFails(n int) bool { return n%1000 == 999 }
 // has three debug records. Of a thousand one fails, unless a fifth argument says that another program tells.
 func requestProgram(args []string) error {
 	h, err := sloghandler.New(args[0], nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	n, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
-	if err := signaled(args[2], args[3]); err != nil {
-		return err
-	}
+	must(err)
+	must(signaled(args[2], args[3]))
 	l := slog.New(h)
 	const batch = 100
 	for first := 0; first < n; first += batch {
@@ -387,26 +340,20 @@ func requestProgram(args []string) error {
 // after a line of its standard input, and exits when that ends.
 func webServer([]string) error {
 	h, err := sloghandler.New("webserver", nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	slog.SetDefault(slog.New(h))
 	fmt.Println("registered")
 	in := bufio.NewReader(os.Stdin)
-	if _, err := in.ReadString('\n'); err != nil {
-		return err
-	}
+	_, err = in.ReadString('\n')
+	must(err)
 	server := httptest.NewServer(new(users.Store).Handler())
 	defer server.Close()
 	for _, id := range []int{2, 2, 4} {
 		response, err := http.Get(fmt.Sprint(server.URL, "/users/", id))
-		if err != nil {
-			return err
-		}
+		must(err)
 		response.Body.Close()
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil { // so that its stacks can be read
-		return err
-	}
+	_, err = io.Copy(io.Discard, in) // so that its stacks can be read
+	must(err)
 	return h.Close()
 }

@@ -339,13 +339,9 @@ type shopProgram struct {
 func shopMain(args []string) (err error) {
 	ctx, program := context.Background(), filepath.Base(os.Args[0])
 	n, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
+	must(err)
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	name := args[0]
 	h, logErr := sloghandler.New(name, &sloghandler.Options{
 		Provider: p, TraceContext: oteltrace.Context,
@@ -354,25 +350,17 @@ func shopMain(args []string) (err error) {
 	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithProvider(p),
 		ueventstrace.WithResource(resource.NewSchemaless(attribute.String("service.name", program))))
 	metrics, metricErr := ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
-	if err := errors.Join(logErr, spanErr, metricErr); err != nil {
-		return err
-	}
+	must(errors.Join(logErr, spanErr, metricErr))
 	s := shopProgram{log: slog.New(h), tracer: spans.Tracer("http"), metrics: metrics, began: time.Now(), spans: map[int]context.Context{}}
 	records := newShopPlan(n)
 	file := func(name string) string { return filepath.Join(args[2], name) }
-	if err := errors.Join(os.WriteFile(file(program+".pid"), []byte(strconv.Itoa(os.Getpid())), 0o600), exists(file("begin"))); err != nil {
-		return err
-	}
+	must(errors.Join(os.WriteFile(file(program+".pid"), []byte(strconv.Itoa(os.Getpid())), 0o600), exists(file("begin"))))
 	for i := range records {
 		if r := &records[i]; r.program == program {
-			if err := s.write(ctx, r); err != nil {
-				return err
-			}
+			must(s.write(ctx, r))
 		}
 	}
-	if err := errors.Join(create(file(program+".done")), exists(file("end"))); err != nil {
-		return err
-	}
+	must(errors.Join(create(file(program+".done")), exists(file("end"))))
 	return errors.Join(metrics.Shutdown(ctx), spans.Shutdown(ctx), h.Close(), p.Close())
 }
 

@@ -40,11 +40,8 @@ type whenTool struct {
 func TestWhen(t *testing.T) {
 	const buffer = "16M" // room for all records of a program; each of four tools has as much for each program
 	n := 10_000
-	if testscale.Guest() {
-		kerneltest.Require(t)
+	if !memoryOrKernel(t) {
 		n = 5000
-	} else {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
 	}
 	dir := t.TempDir()
 	name := fmt.Sprintf("when_%d", os.Getpid())
@@ -96,11 +93,7 @@ func TestWhen(t *testing.T) {
 
 // TestWhenStack: a record that was held has the functions of its stack, though its program has ended.
 func TestWhenStack(t *testing.T) {
-	if testscale.Guest() {
-		kerneltest.Require(t)
-	} else {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
-	}
+	memoryOrKernel(t)
 	name, file := fmt.Sprintf("whenstack_%d", os.Getpid()), filepath.Join(t.TempDir(), "go")
 	serve := startRequests(t, filepath.Dir(file), name, 1000)
 	h, err := sloghandler.New(name+"_c", nil)
