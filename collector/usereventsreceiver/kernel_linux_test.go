@@ -137,13 +137,9 @@ func TestKernelShortLived(t *testing.T) {
 	assert.Equal(t, componentstatus.StatusOK, status)
 	require.NoError(t, err)
 	arrived := 0
-	for _, data := range s.AllLogs() {
-		for _, rl := range data.ResourceLogs().All() {
-			for _, lr := range rl.ScopeLogs().At(0).LogRecords().All() {
-				if name, _ := lr.Attributes().Get("user_events.name"); name.Str() == "rcvshort_steady" {
-					arrived++
-				}
-			}
+	for lr := range recordsOf(s.AllLogs()) {
+		if name, _ := lr.Attributes().Get("user_events.name"); name.Str() == "rcvshort_steady" {
+			arrived++
 		}
 	}
 	assert.Equal(t, rounds, arrived)

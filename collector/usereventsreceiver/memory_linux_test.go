@@ -4,7 +4,6 @@ package usereventsreceiver
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,16 +15,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
@@ -52,14 +47,8 @@ func testPrograms(t *testing.T, first, read Transport, notices int) {
 	var s consumertest.LogsSink
 	cfg := fast()
 	cfg.Events, cfg.Transport, cfg.Discovery.PollInterval = []string{"rcvupgrade"}, read, cfg.Batch.Timeout
-	settings := receivertest.NewNopSettings(metadata.Type)
 	core, logged := observer.New(zap.DebugLevel)
-	settings.Logger = zap.New(core)
-	r, err := NewFactory().CreateLogs(t.Context(), settings, cfg, &s)
-	require.NoError(t, err)
-	h := newHost()
-	require.NoError(t, r.Start(t.Context(), h))
-	h.awaitOK(t)
+	r, _ := collect(t, cfg, &s, zap.New(core))
 
 	write := make(chan struct{})
 	fields := map[int]map[string]any{} // of the first record, by process
@@ -137,11 +126,7 @@ func TestWhere(t *testing.T) {
 	logger := slog.New(h)
 
 	var s sink
-	telemetry := componenttest.NewTelemetry()
-	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
-	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &s)
-	require.NoError(t, err)
-	require.NoError(t, r.Start(t.Context(), newHost()))
+	r, telemetry := collect(t, cfg, &s, zap.NewNop())
 	testscale.Eventually(t, func() bool { return logger.Enabled(t.Context(), slog.LevelInfo) }, "the receiver does not attach")
 	assert.False(t, logger.Enabled(t.Context(), slog.LevelDebug), "no debug record can meet the level")
 	logger.Info("one", "status", 500)
@@ -177,12 +162,7 @@ func testRules(t *testing.T, read Transport, write uevents.Transport) {
 	cfg := fast()
 	cfg.Events, cfg.Level, cfg.Transport, cfg.Discovery.PollInterval = []string{"rcvrules"}, "warn", read, 10*time.Millisecond
 	cfg.Discovery.RulesFile = filepath.Join(t.TempDir(), "rules.yaml")
-	telemetry := componenttest.NewTelemetry()
-	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &s)
-	require.NoError(t, err)
-	host := newHost()
-	require.NoError(t, r.Start(t.Context(), host))
-	host.awaitOK(t)
+	r, telemetry := collect(t, cfg, &s, zap.NewNop())
 
 	written := 0 // of each level
 	log := func(level slog.Level) bool {
@@ -233,19 +213,14 @@ func testRules(t *testing.T, read Transport, write uevents.Transport) {
 		return m.Data.(metricdata.Gauge[int64]).DataPoints[0].Value == 0
 	})
 	require.NoError(t, r.Shutdown(t.Context()))
-	require.NoError(t, telemetry.Shutdown(t.Context()))
 
 	got := map[string]int{}
 	seen := map[int64]bool{}
-	for _, data := range s.AllLogs() {
-		for _, rl := range data.ResourceLogs().All() {
-			for _, record := range rl.ScopeLogs().At(0).LogRecords().All() {
-				got[record.SeverityText()]++
-				if n, _ := record.Attributes().Get("n"); record.SeverityText() == "WARN" {
-					assert.False(t, seen[n.Int()], "%d is there twice", n.Int())
-					seen[n.Int()] = true
-				}
-			}
+	for record := range recordsOf(s.AllLogs()) {
+		got[record.SeverityText()]++
+		if n, _ := record.Attributes().Get("n"); record.SeverityText() == "WARN" {
+			assert.False(t, seen[n.Int()], "%d is there twice", n.Int())
+			seen[n.Int()] = true
 		}
 	}
 	assert.Equal(t, written, got["WARN"], "warnings are lost")

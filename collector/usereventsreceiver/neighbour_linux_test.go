@@ -113,13 +113,9 @@ func testNeighbour(t *testing.T, transport Transport) {
 	require.NoError(t, r.Shutdown(t.Context()))
 
 	arrived := map[string]int{}
-	for _, data := range s.AllLogs() {
-		for _, rl := range data.ResourceLogs().All() {
-			for _, lr := range rl.ScopeLogs().At(0).LogRecords().All() {
-				name, _ := lr.Attributes().Get("user_events.name")
-				arrived[name.Str()]++
-			}
-		}
+	for lr := range recordsOf(s.AllLogs()) {
+		name, _ := lr.Attributes().Get("user_events.name")
+		arrived[name.Str()]++
 	}
 	assert.Equal(t, trickled, arrived["rcvshare_modest"])
 	assert.Zero(t, counter(t, telemetry, "user_events_lost_records", of("rcvshare_modest")))
