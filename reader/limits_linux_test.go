@@ -248,7 +248,8 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 
 	// Another level, and other records of the level that is attached.
 	require.NoError(t, r.Add([]reader.Addition{
-		{Events: []string{"additions"}, Excludes: []string{"additions_warn"}}, {Events: []string{"additions_warn"}, Where: condition(t, "n in (31, 33, 34)")},
+		{Events: []string{"additions"}, Excludes: []string{"additions_warn"}},
+		{Events: []string{"additions_warn"}, Where: condition(t, "n in (31, 33, 34)")},
 	}))
 	a.until(func() bool { return a.enabled(slog.LevelDebug) && a.last > 40 })
 	debug := a.last + 1

@@ -182,7 +182,8 @@ func TestRefusedEvents(t *testing.T) {
 	}
 }
 
-// TestMostNamesOfMembers: the elements of an array of structs share their names in a record, but not in an event. An event whose members have exactly as many bytes of names as allowed is whole, a larger one is refused.
+// TestMostNamesOfMembers: the elements of an array of structs share their names in a record, but not in an event. An event whose members have
+// exactly as many bytes of names as allowed is whole, a larger one is refused.
 func TestMostNamesOfMembers(t *testing.T) {
 	const name = 64
 	u8 := tracepoint.Scalar(tracepoint.U8)
