@@ -2,13 +2,21 @@ package reader
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/sloghandler"
 )
 
 // messagesOf returns the messages of events that were kept.
@@ -161,4 +169,127 @@ func TestEventsConcurrent(t *testing.T) {
 		require.NoError(t, err)
 	}
 	kept.Wait()
+}
+
+// TestSnapshot: a snapshot has each selected record once, decoded.
+func TestSnapshot(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{Read: ReadSnapshot, Where: where("not (level <= info and tid > 0)")})
+	snapshot := func() (got []string) {
+		require.NoError(t, r.Snapshot(func(ev *Event) error {
+			assert.Equal(t, "myapp", ev.Process.Comm)
+			got = append(got, ev.Severity.String()+" "+ev.Message)
+			return nil
+		}))
+		return got
+	}
+	assert.Empty(t, snapshot())
+	logAll(l)
+	assert.Equal(t, []string{"WARN hello", "ERROR hello"}, snapshot())
+	assert.Empty(t, snapshot())
+	l.Warn("request", "status", 200)
+	assert.Equal(t, []string{"WARN "}, snapshot(), "without the copy")
+	logAll(l)
+	enough := errors.New("enough")
+	assert.ErrorIs(t, r.Snapshot(func(*Event) error { return enough }), enough)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(4), st.Selected)
+	assert.Equal(t, uint64(4), st.Unselected)
+	assert.Equal(t, uint64(1), st.Copies)
+}
+
+// TestNoPlaceForEvents: without a place for events, nothing is read.
+func TestNoPlaceForEvents(t *testing.T) {
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	l.Warn("hello")
+	assert.ErrorIs(t, r.Next(nil), fs.ErrInvalid)
+	assert.ErrorIs(t, r.Snapshot(nil), fs.ErrInvalid)
+	var ev Event
+	require.NoError(t, r.Next(&ev))
+	assert.Equal(t, "hello", ev.Message)
+}
+
+// TestUndecoded: all records are returned without decoding, with a condition each once.
+func TestUndecoded(t *testing.T) {
+	all := []string{"myapp_info", "myapp_warn", "myapp_error", "myapp_request", "myapp_info"}
+	testUndecoded(t, Options{Excludes: []string{"*_debug"}}, all)
+	testUndecoded(t, Options{Where: where("level >= info")}, all[:4])
+}
+
+func testUndecoded(t *testing.T, o Options, want []string) {
+	t.Helper()
+	m := newMachine(t)
+	l := m.logger(m.program(), "myapp")
+	o.Decode.Mode = DecodeNone
+	r := m.mustOpen(o)
+	logAll(l)
+	l.Info("request", "status", 200)
+	var ev Event
+	var names []string
+	for range want {
+		require.NoError(t, r.Next(&ev))
+		names = append(names, ev.Name)
+		assert.Equal(t, "user_events", ev.System)
+		assert.Equal(t, "myapp", ev.Process.Comm)
+		assert.Equal(t, KindOther, ev.Kind)
+		assert.Empty(t, ev.Message)
+		assert.Empty(t, ev.Fields)
+		var decoded Event
+		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded, nil))
+		assert.NotEmpty(t, decoded.Message+decoded.EventName)
+	}
+	assert.Equal(t, want, names)
+}
+
+// TestReaderMemoryBounded: a long read of the records of very many short-lived processes takes a bounded amount of memory, also
+// when the records of most of their exits are lost.
+func TestReaderMemoryBounded(t *testing.T) {
+	testscale.HostOnly(t)
+	m := newMachine(t)
+	h, err := sloghandler.New("short", &sloghandler.Options{Provider: m.program()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	r := m.mustOpen(Options{Events: []string{"short_info"}})
+	logger := slog.New(h)
+	read := 0
+	run := func(from, to int32) {
+		for pid := from; pid < to; pid++ {
+			m.task(fork(812, pid))
+			m.task(exec(pid, fmt.Sprintf("short-%d", pid)))
+			m.pid = pid
+			logger.Info("done")
+			if pid%7 == 0 {
+				m.task(exit(pid))
+			}
+			if pid%512 == 0 {
+				read += len(m.read(r))
+				m.notices = nil
+			}
+		}
+	}
+	heap := func() int {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int(s.HeapAlloc)
+	}
+	const first, some = 1024, 7 * maxProcesses / 6 // so that more processes are known than the most
+	before := heap()
+	run(first, first+some)
+	assert.Less(t, heap()-before, 32<<20)
+	full := heap()
+	run(first+some, first+2*some)
+	assert.Less(t, heap()-full, 8<<20, "more processes take no more memory")
+
+	assert.Greater(t, read, 2*some-1024, "all records are read")
+	assert.LessOrEqual(t, len(r.processes.known), maxProcesses)
+	assert.LessOrEqual(t, len(r.processes.exited), maxExited)
+	assert.LessOrEqual(t, len(r.copiesOf.originals), maxOriginals)
+	assert.LessOrEqual(t, len(r.source.writers), maxWriters)
+	assert.Empty(t, r.noMainThread)
+	assert.Len(t, r.sources, 1)
 }

@@ -3,18 +3,110 @@ package reader_test
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/recordtest"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
+
+// rawOf returns a payload in perf's form: after the common fields.
+func rawOf(payload []byte) []byte { return append(make([]byte, tracepoint.CommonSize), payload...) }
+
+// everyType has a field of each type that the kernel supports.
+var everyType = tracepoint.MustParse("every u8 a; s8 b; u16 c; s16 d; u32 e; s32 f; u64 g; s64 h; u64 i; " +
+	"char[4] fixed; __data_loc char[] text; __rel_loc u16[] list; __rel_loc u8[] bytes; struct point p 3; char empty; __data_loc char[] none")
+
+func everyTypePayload(t testing.TB) []byte {
+	layout, err := typedfield.NewLayout(everyType)
+	require.NoError(t, err)
+	at := layout.Offsets()
+	buf := layout.Begin(nil)
+	buf[at[0]], buf[at[1]] = 255, 0x80
+	order := binary.NativeEndian
+	order.PutUint16(buf[at[2]:], 0xFFFF)
+	order.PutUint16(buf[at[3]:], 0x8000)
+	order.PutUint32(buf[at[4]:], 0xFFFFFFFF)
+	order.PutUint32(buf[at[5]:], 0x80000000)
+	order.PutUint64(buf[at[6]:], 1<<63)
+	order.PutUint64(buf[at[7]:], 1<<63)
+	order.PutUint64(buf[at[8]:], 1<<63-1)
+	copy(buf[at[9]:], "ab\x00c")
+	copy(buf[at[13]:], "\x01\x02\x03")
+	buf[at[14]] = 'A'
+	buf, _ = typedfield.AppendString(buf, 0, at[10], `C:\new`, 100)
+	order.PutUint32(buf[at[11]:], 4<<16|uint32(len(buf)-at[11]-4))
+	buf = order.AppendUint16(order.AppendUint16(buf, 1), 0xFFFF)
+	order.PutUint32(buf[at[12]:], 3<<16|uint32(len(buf)-at[12]-4))
+	return append(buf, 7, 0, 9)
+}
+
+// TestTypedFieldsOfForeignEvents: an event of another program has all fields of the record, with the same values.
+func TestTypedFieldsOfForeignEvents(t *testing.T) {
+	raw := rawOf(append(everyTypePayload(t), 0xCC, 0xCC, 0xCC)) // perf pads records
+	d, err := reader.NewDecoder("user_events", everyType.Format())
+	require.NoError(t, err)
+	ev := reader.Event{Time: time.Unix(5, 0), Monotonic: 5, CPU: 3, PID: 1, TID: 2, CgroupID: 7, Callchain: []uint64{9}}
+	for range 2 { // a used event works like a new one
+		require.NoError(t, d.Decode(raw, &ev, reuse))
+		assert.Equal(t, "user_events", ev.System)
+		assert.Equal(t, "every", ev.Name)
+		assert.Equal(t, reader.KindOther, ev.Kind)
+		assert.Equal(t, []reader.Field{
+			{Name: "a", Value: reader.Int64Value(255)},
+			{Name: "b", Value: reader.Int64Value(-128)},
+			{Name: "c", Value: reader.Int64Value(0xFFFF)},
+			{Name: "d", Value: reader.Int64Value(-0x8000)},
+			{Name: "e", Value: reader.Int64Value(0xFFFFFFFF)},
+			{Name: "f", Value: reader.Int64Value(-0x80000000)},
+			{Name: "g", Value: reader.Uint64Value(1 << 63)},
+			{Name: "h", Value: reader.Int64Value(-1 << 63)},
+			{Name: "i", Value: reader.Int64Value(1<<63 - 1)},
+			{Name: "fixed", Value: reader.StringValue("ab")},
+			{Name: "text", Value: reader.StringValue(`C:\\new`)},
+			{Name: "list", Value: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}, {Value: reader.Int64Value(0xFFFF)}})},
+			{Name: "bytes", Value: reader.BytesValue([]byte{7, 0, 9})},
+			{Name: "p", Value: reader.BytesValue([]byte{1, 2, 3})},
+			{Name: "empty", Value: reader.Int64Value('A')},
+			{Name: "none", Value: reader.StringValue("")},
+		}, ev.Fields)
+		assert.Equal(t, []any{time.Unix(5, 0), uint64(5), 3, int32(1), int32(2), uint64(7), []uint64{9}},
+			[]any{ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID, ev.CgroupID, ev.Callchain}, "what the kernel says stays")
+	}
+}
+
+// TestMalformedTypedRecord: a record that ends early is an error, and leaves no data in the event.
+func TestMalformedTypedRecord(t *testing.T) {
+	raw := rawOf(everyTypePayload(t))
+	d, err := reader.NewDecoder("user_events", everyType.Format())
+	require.NoError(t, err)
+	var ev reader.Event
+	for n := range len(raw) {
+		require.NoError(t, d.Decode(raw, &ev, reuse))
+		require.ErrorIs(t, d.Decode(raw[:n], &ev, reuse), reader.ErrMalformed, "%d bytes", n)
+		assert.Equal(t, "every", ev.Name)
+		assert.Empty(t, ev.Fields)
+	}
+}
+
+// TestDecoderOfUnknownType: a format that no kernel writes is refused.
+func TestDecoderOfUnknownType(t *testing.T) {
+	f := everyType.Format()
+	f.Fields[0].Type = tracepoint.Type{}
+	_, err := reader.NewDecoder("user_events", f)
+	require.ErrorIs(t, err, tracepoint.ErrInvalid)
+	assert.ErrorContains(t, err, "user_events:every")
+}
 
 // schedSwitch is the format file of the kernel's sched_switch, from Linux 6.12.
 const schedSwitch = `name: sched_switch
@@ -93,7 +185,7 @@ const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opc
 
 func headerDecoder(t testing.TB, name string) *reader.Decoder {
 	t.Helper()
-	d, err := reader.NewDecoder("user_events", formatOf(tracepoint.MustParse(name+headerFields)))
+	d, err := reader.NewDecoder("user_events", tracepoint.MustParse(name+headerFields).Format())
 	require.NoError(t, err)
 	return d
 }
@@ -247,7 +339,7 @@ func TestHeaderWithAnotherName(t *testing.T) {
 
 // TestMultiFormatEvents: the suffix that the kernel adds to a name is not part of the event's name.
 func TestMultiFormatEvents(t *testing.T) {
-	f := formatOf(tracepoint.MustParse("app_L5K0" + headerFields))
+	f := tracepoint.MustParse("app_L5K0" + headerFields).Format()
 	f.Name += ".1f"
 	d, err := reader.NewDecoder(tracepoint.MultiSystem, f)
 	require.NoError(t, err)
@@ -260,7 +352,7 @@ func TestMultiFormatEvents(t *testing.T) {
 
 // TestOTLPMetrics: the request in the event equals that in the record.
 func TestOTLPMetrics(t *testing.T) {
-	f := formatOf(tracepoint.MustParse("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer"))
+	f := tracepoint.MustParse("otlp_metrics u32 protocol; char[8] version; __rel_loc u8[] buffer").Format()
 	payload := append(make([]byte, 4), "v0.19.00"...)
 	payload = binary.NativeEndian.AppendUint32(payload, 3<<16)
 	payload = append(payload, 0x0a, 0x00, 0xFF)
@@ -282,28 +374,62 @@ func TestOTLPMetrics(t *testing.T) {
 		string(reader.AppendJSON(nil, ev.Fields)))
 }
 
-// TestNamesAreBounded: the elements of an array of structs share their names in a record, but not in an event. A record
-// that would become much larger than it is has no fields.
-func TestNamesAreBounded(t *testing.T) {
-	d := headerDecoder(t, "Prov_L4K1")
-	for elements, decodable := range map[int]bool{30: true, 30_000: false} {
-		metadata := "event\x00list\x00" + "\xc1\x01" + strings.Repeat("n", 30_000) + "\x00\x02" // a variable array of structs of one u8
-		payload := []byte{7, 0, 0, 0, 0, 0, 0, 4}
-		payload = binary.LittleEndian.AppendUint16(payload, uint16(len(metadata)))
-		payload = append(append(payload, 1, 0), metadata...)
-		payload = binary.LittleEndian.AppendUint16(payload, uint16(elements))
-		payload = append(payload, make([]byte, elements)...)
-		for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodePlain} {
-			var ev reader.Event
-			err := d.Decode(rawOf(payload), &ev, &reader.DecodeOptions{Mode: mode})
-			if !decodable {
-				require.ErrorIs(t, err, reader.ErrMalformed)
-				assert.ErrorContains(t, err, "names of the members")
-				continue
-			}
-			require.NoError(t, err)
-			list, _ := ev.Lookup("list")
-			assert.Len(t, list.Fields(), elements)
+// TestRepeatedNames: no field is lost where names are keys. The second field of a name gets a number that no other field has.
+func TestRepeatedNames(t *testing.T) {
+	many := func(names ...string) []string { // more than are compared with each other
+		for i := range 30 {
+			names = append(names, fmt.Sprint("f", i))
 		}
+		return names
 	}
+	for _, c := range []struct{ names, want []string }{
+		{[]string{"a", "b", "a", "a"}, []string{"a", "b", "a_2", "a_3"}},
+		{[]string{"a", "a", "a_2", "a_2"}, []string{"a", "a_3", "a_2", "a_2_2"}},
+		{[]string{"a_2", "a", "a"}, []string{"a_2", "a", "a_3"}},
+		{[]string{"a", "b"}, []string{"a", "b"}},
+		{many("a", "a"), many("a", "a_2")},
+	} {
+		want := c.want
+		var e eventheader.Encoder
+		e.Begin(nil, &eventheader.Header{Name: "E", Level: eventheader.LevelWarning}, 0)
+		e.BeginStruct("outer")
+		for i, name := range c.names {
+			e.Int64(name, int64(i))
+		}
+		e.BeginStruct("inner")
+		e.Int64("x", 1)
+		e.Int64("x", 2)
+		e.EndStruct()
+		e.EndStruct()
+		for i, name := range c.names {
+			e.Int64(name, int64(i))
+		}
+		payload, err := e.End()
+		require.NoError(t, err)
+		ev := decodeHeader(t, "app_L3K1", payload)
+		assert.Equal(t, want, namesOf(ev.Fields[1:]))
+		outer := ev.Fields[0].Value.Fields()
+		assert.Equal(t, append(slices.Clip(want), "inner"), namesOf(outer))
+		assert.Equal(t, []string{"x", "x_2"}, namesOf(outer[len(outer)-1].Value.Fields()))
+
+		format := tracepoint.MustParse("foreign u32 first").Format()
+		first := format.Fields[0]
+		format.Fields = nil
+		for i, name := range c.names {
+			first.Name, first.Offset = name, tracepoint.CommonSize+4*i
+			format.Fields = append(format.Fields, first)
+		}
+		d, err := reader.NewDecoder("user_events", format)
+		require.NoError(t, err)
+		require.NoError(t, d.Decode(rawOf([]byte(strings.Repeat("\x01\x00\x00\x00", len(c.names)))), ev, nil))
+		assert.Equal(t, want, namesOf(ev.Fields))
+		assert.Equal(t, c.names[1], format.Fields[1].Name, "the format is the caller's")
+	}
+}
+
+func namesOf(fields []reader.Field) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	return names
 }

@@ -245,19 +245,12 @@ func TestMemoryLossesOfEnded(t *testing.T) {
 		return count <= 0
 	}
 	read := 0
-	var ev reader.Event
 	for round := 1; round <= rounds; round++ {
 		p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
 		require.NoError(t, err)
 		h, err := sloghandler.New("mem_ended", &sloghandler.Options{Provider: p})
 		require.NoError(t, err)
-		look := func() {
-			r.SetDeadline(time.Now())
-			for err = r.Next(&ev); err == nil; err = r.Next(&ev) {
-				read++
-			}
-			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		}
+		look := func() { ready(t, r, func(*reader.Event) { read++ }) }
 		logger := slog.New(h)
 		testscale.Eventually(t, func() bool { look(); return logger.Enabled(t.Context(), slog.LevelInfo) }, "the event is not enabled")
 		for range n {

@@ -3,7 +3,6 @@ package reader
 import (
 	"encoding/binary"
 	"io/fs"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -77,12 +76,6 @@ func TestQuantilesOfCutLists(t *testing.T) {
 	}
 }
 
-func TestNumbersThatAreNone(t *testing.T) {
-	assert.True(t, math.IsNaN(numberText("NaN").Float64()))
-	assert.Equal(t, math.Inf(1), numberText("Infinity").Float64())
-	assert.Equal(t, math.Inf(-1), numberText("-Infinity").Float64())
-}
-
 // TestPartsWithUnexpectedTypes: a field with a name of the Common Schema and a type of another one is an ordinary field.
 func TestPartsWithUnexpectedTypes(t *testing.T) {
 	text, number := StringValue("text"), Int64Value(7)
@@ -141,21 +134,32 @@ func TestSeveralFormatsOfOtherNames(t *testing.T) {
 	assert.False(t, p.match(tracepoint.MultiSystem, "other.1"))
 }
 
-// TestLimitsAreReached: as many events are attached as Options and descriptors allow.
+// TestLimitsAreReached: as many events are attached as Options and descriptors allow. More are refused before any is attached.
 func TestLimitsAreReached(t *testing.T) {
 	for _, tt := range []struct {
-		most, descriptors int
-		want              error
-	}{{3, 1000, nil}, {2, 1000, ErrTooManyEvents}, {0, 6, nil}, {0, 5, errno.EMFILE}} {
+		most, descriptors, rings int
+		want                     error
+		text                     string
+	}{
+		{3, 1000, 2, nil, ""},
+		{2, 1000, 2, ErrTooManyEvents, "3 events match, and at most 2 are allowed"},
+		{0, 6, 2, nil, ""},
+		{0, 5, 2, errno.EMFILE, "3 events on 2 CPUs need 6 descriptors, and 5 are left"},
+		{0, 7, 0, errno.EMFILE, "need 8 descriptors"},
+	} {
 		m := newMachine(t)
 		p := m.program()
 		for _, name := range []string{"a", "b", "c"} {
 			_, err := p.Register(tracepoint.Declaration{Name: name}, nil)
 			require.NoError(t, err)
 		}
-		m.stats.Descriptors = tt.descriptors
+		m.stats.Descriptors, m.stats.Rings = tt.descriptors, tt.rings
 		_, err := m.open(Options{MaxEvents: tt.most})
 		require.ErrorIs(t, err, tt.want)
+		if tt.want != nil {
+			assert.ErrorContains(t, err, tt.text)
+			assert.Empty(t, m.attached())
+		}
 
 		// Events that are not selected do not count.
 		_, err = m.open(Options{Events: []string{"b"}, MaxEvents: 1})
@@ -178,7 +182,8 @@ func TestRefusedEvents(t *testing.T) {
 	}
 }
 
-// TestMostNamesOfMembers: an event whose members have exactly as many bytes of names as allowed is whole, a larger one is refused.
+// TestMostNamesOfMembers: the elements of an array of structs share their names in a record, but not in an event. An event whose members have
+// exactly as many bytes of names as allowed is whole, a larger one is refused.
 func TestMostNamesOfMembers(t *testing.T) {
 	const name = 64
 	u8 := tracepoint.Scalar(tracepoint.U8)
@@ -194,14 +199,18 @@ func TestMostNamesOfMembers(t *testing.T) {
 		raw = append(binary.LittleEndian.AppendUint16(raw, 1), meta...)
 		raw = append(binary.LittleEndian.AppendUint16(raw, n), make([]byte, int(n)+1)...)
 		var ev Event
-		err := d.Decode(raw, &ev, nil)
-		if n > maxNames/name {
-			require.ErrorContains(t, err, "the names of the members")
-			continue
+		for _, mode := range []DecodeMode{DecodeFull, DecodePlain} {
+			err := d.Decode(raw, &ev, &DecodeOptions{Mode: mode})
+			if n > maxNames/name {
+				require.ErrorIs(t, err, ErrMalformed)
+				require.ErrorContains(t, err, "the names of the members")
+				continue
+			}
+			require.NoError(t, err)
+			require.Len(t, ev.Fields, 2)
+			assert.Len(t, ev.Fields[0].Value.Fields(), int(n))
+			assert.Equal(t, "after", ev.Fields[1].Name)
 		}
-		require.NoError(t, err)
-		require.Len(t, ev.Fields, 2)
-		assert.Equal(t, "after", ev.Fields[1].Name)
 	}
 }
 

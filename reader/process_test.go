@@ -1,15 +1,23 @@
 package reader
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/processcontext"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 const (
@@ -196,18 +204,14 @@ func TestProcessLimits(t *testing.T) {
 		require.LessOrEqual(t, len(p.known), maxProcesses)
 	}
 
-	p = newProcesses(t.TempDir())
-	p.task(1).Comm = "first"
-	for pid := int32(2); pid <= maxAncestors+2; pid++ {
-		p.task(pid).parent = pid - 1
+	for last, want := range map[int32]string{maxAncestors + 2: "", maxAncestors + 1: "first"} {
+		p = newProcesses(t.TempDir())
+		p.task(1).Comm = "first"
+		for pid := int32(2); pid <= last; pid++ {
+			p.task(pid).parent = pid - 1
+		}
+		assert.Equal(t, want, p.at(last, 0).Comm)
 	}
-	assert.Empty(t, p.at(maxAncestors+2, 0).Comm)
-	p = newProcesses(t.TempDir())
-	p.task(1).Comm = "first"
-	for pid := int32(2); pid <= maxAncestors+1; pid++ {
-		p.task(pid).parent = pid - 1
-	}
-	assert.Equal(t, "first", p.at(maxAncestors+1, 0).Comm)
 }
 
 // TestProcessWithoutCgroup: the cgroup is that of /proc, and empty where the kernel has none.
@@ -239,3 +243,234 @@ func TestExitedIDIsReused(t *testing.T) {
 
 // at returns a process at a time.
 func (p *processes) at(pid int32, now uint64) *Process { return p.get(pid).at(now, p.contexts) }
+
+func init() { patience = testscale.Patience } // the machine may be slow
+
+// publish lets a process have a process context whose resource has these attributes, each with a text. The value of one without an equals
+// sign is empty.
+func (f fakeProc) publish(pid int32, attributes ...string) {
+	f.t.Helper()
+	field := func(tag byte, value string) string {
+		return string(binary.AppendUvarint([]byte{tag}, uint64(len(value)))) + value
+	}
+	resource := ""
+	for _, a := range attributes {
+		key, value, ok := strings.Cut(a, "=")
+		if ok {
+			value = field(0x0a, value)
+		}
+		resource += field(0x0a, field(0x0a, key)+field(0x12, value))
+	}
+	payload := field(0x0a, resource)
+	const header, behind = 0x1000, 0x1020
+	memory := append(make([]byte, header), "OTEL_CTX"...)
+	memory = binary.NativeEndian.AppendUint32(memory, 2)
+	memory = binary.NativeEndian.AppendUint32(memory, uint32(len(payload)))
+	memory = binary.NativeEndian.AppendUint64(memory, 1)
+	memory = binary.NativeEndian.AppendUint64(memory, behind)
+	dir := filepath.Join(f.dir, strconv.Itoa(int(pid)))
+	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "mem"), append(memory, payload...), 0o600))
+	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "maps"), []byte("1000-2000 rw-p 00000000 00:01 5 /memfd:OTEL_CTX (deleted)\n"), 0o600))
+}
+
+// TestServiceName: an event has the service that its process publishes, from the first record on.
+func TestServiceName(t *testing.T) {
+	m := newMachine(t)
+	fakeProc{t, m.proc}.publish(812, "service.namespace=acme", "service.name=shop")
+	l := m.logger(m.program(), "myapp")
+	r := m.mustOpen(Options{})
+	l.Info("first")
+	l.Info("second")
+	var first, second Event
+	require.NoError(t, r.Next(&first))
+	require.NoError(t, r.Next(&second))
+	assert.Equal(t, "shop", first.Process.ServiceName)
+	assert.Same(t, first.Process, second.Process)
+	assert.Empty(t, first.ServiceName, "the record has none")
+}
+
+// TestServiceNameLater: a service that is published late is found, with few looks, and a Process does not change. One that is known is not
+// looked for again.
+func TestServiceNameLater(t *testing.T) {
+	const second = uint64(time.Second)
+	proc := fakeProc{t, t.TempDir()}
+	proc.add(100, "myapp", "/usr/bin/myapp", "/")
+	p := newProcesses(proc.dir)
+	before := p.at(100, 5*second)
+	assert.Empty(t, before.ServiceName)
+	proc.publish(100, "service.name=shop")
+	assert.Same(t, before, p.at(100, 6*second-1))
+	after := p.at(100, 6*second)
+	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/", ServiceName: "shop"}, *after)
+	assert.Empty(t, before.ServiceName)
+	proc.publish(100, "service.name=other")
+	assert.Same(t, after, p.at(100, math.MaxUint64))
+
+	// A child has a context of its own, or none.
+	p.update(fork(100, 101))
+	assert.Empty(t, p.at(101, 0).ServiceName)
+	proc.add(102, "myapp", "/usr/bin/myapp", "/")
+	proc.publish(102, "service.name=worker")
+	p.update(fork(100, 102))
+	assert.Equal(t, "worker", p.at(102, 0).ServiceName)
+
+	// So has a program that a process executes.
+	p.update(exec(100, "other"))
+	assert.Equal(t, "other", p.at(100, 0).ServiceName)
+	proc.add(100, "third", "/third", "/")
+	p.update(exec(100, "third"))
+	assert.Equal(t, Process{PID: 100, Comm: "third", Exe: "/third", Cgroup: "/"}, *p.at(100, 0))
+}
+
+// TestServiceLooks: the interval between two looks grows. A program that writes what times it likes gets no more of them.
+func TestServiceLooks(t *testing.T) {
+	const second = uint64(time.Second)
+	count := func(times func(yield func(uint64) bool)) (n int) {
+		var l contextLook
+		for now := range times {
+			if l.due(now) {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, 7, count(func(yield func(uint64) bool) {
+		for i := uint64(0); i < 3600*10 && yield(5*second+i*second/10); i++ {
+		}
+	}), "of an hour with ten records a second")
+	assert.Equal(t, maxLooks, count(func(yield func(uint64) bool) {
+		for i := uint64(0); i < 1000 && yield(math.MaxUint64-1000+i); i++ {
+		}
+		for i := 0; i < 64 && yield(1<<i); i++ {
+		}
+		for i := 0; i < 1000 && yield(math.MaxUint64); i++ {
+		}
+	}))
+}
+
+// TestContextWaits: processes that let each look take as long as is allowed, one after the other, take a small part of the reader's time, and
+// after that others are looked at in time.
+func TestContextWaits(t *testing.T) {
+	patience = time.Second
+	t.Cleanup(func() { patience = testscale.Patience })
+	const span = 2 * time.Minute
+	begin := time.Unix(1e9, 0)
+	for _, wait := range []func(allowed time.Duration) time.Duration{
+		func(allowed time.Duration) time.Duration { return allowed },
+		func(allowed time.Duration) time.Duration { return allowed * 9 / 10 },
+		func(allowed time.Duration) time.Duration { return allowed + 100*time.Millisecond }, // the machine is slow
+		func(time.Duration) time.Duration { return 100 * time.Microsecond },
+	} {
+		var a allowance
+		now, waited := begin, time.Duration(0)
+		for now.Sub(begin) < span {
+			d := a.at(now)
+			if d > 0 {
+				require.LessOrEqual(t, d, patience)
+				d = wait(d)
+				a.spend(d)
+				waited += d
+			}
+			now = now.Add(max(d, time.Millisecond)) // the next record
+		}
+		assert.Less(t, waited, span/waitShare+2*patience)
+		assert.Greater(t, waited, span/waitShare-2*patience)
+		assert.Equal(t, patience, a.at(now.Add(waitShare*2*patience)))
+	}
+}
+
+// TestServiceNames: the name is a text that is not too long.
+func TestServiceNames(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	long := strings.Repeat("x", maxServiceName)
+	for i, c := range []struct {
+		attributes []string
+		want       string
+	}{
+		{nil, ""},
+		{[]string{"service.name"}, ""}, // no text
+		{[]string{"service.name="}, ""},
+		{[]string{"service.name=" + long}, long},
+		{[]string{"service.name=" + long + "x"}, ""},
+		{[]string{"service.name=a", "service.name=b"}, "a"},
+		{[]string{"service=x", "service.name=a\x1b\xff", "host.name=x"}, "a\x1b\xff"},
+	} {
+		pid := int32(100 + i)
+		proc.add(pid, "a", "/a", "/")
+		proc.publish(pid, c.attributes...)
+		assert.Equal(t, c.want, newProcesses(proc.dir).at(pid, 0).ServiceName)
+	}
+}
+
+// TestProcessResource: a process has the attributes that it publishes, each once, but for those that are too large.
+func TestProcessResource(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	proc.add(100, "myapp", "/usr/bin/myapp", "/")
+	proc.publish(100, "service.namespace=acme", "service.name=shop", "long="+strings.Repeat("x", maxResource), "host.name=web1", "host.name=web2", "empty")
+	p := newProcesses(proc.dir)
+	first := p.at(100, 0)
+	assert.Equal(t, "shop", first.ServiceName)
+	assert.Equal(t, `{"service.namespace":"acme","host.name":"web1","empty":null}`, first.ResourceJSON)
+	assert.Same(t, first, p.at(100, 1<<62), "it is read once")
+
+	// One without a name of the service counts, too.
+	proc.add(101, "other", "/other", "/")
+	proc.publish(101, "team=x")
+	assert.Equal(t, `{"team":"x"}`, p.at(101, 0).ResourceJSON)
+	p.update(exec(101, "next"))
+	proc.publish(101, "team=y")
+	assert.Equal(t, `{"team":"y"}`, p.at(101, 0).ResourceJSON)
+}
+
+// TestProcessResources: the resources of all processes have a limit, and those of processes that were forgotten make room.
+func TestProcessResources(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	p := newProcesses(proc.dir)
+	large := "a=" + strings.Repeat("x", maxResource-100)
+	proc.add(100, "a", "/a", "/")
+	proc.publish(100, "service.name=shop", large)
+	p.contexts.bytes.Store(maxAllResources - 100)
+	refused := p.at(100, 0)
+	assert.Equal(t, "shop", refused.ServiceName)
+	assert.Empty(t, refused.ResourceJSON)
+
+	p.contexts.bytes.Store(0)
+	for pid := int32(200); pid < 203; pid++ {
+		proc.add(pid, "a", "/a", "/")
+		proc.publish(pid, large)
+		assert.NotEmpty(t, p.at(pid, 0).ResourceJSON)
+	}
+	assert.Positive(t, p.contexts.bytes.Load())
+	p.update(exec(200, "other"))
+	p.update(fork(1, 201))
+	p.forget(202)
+	p.forget(203)
+	assert.Zero(t, p.contexts.bytes.Load())
+}
+
+// TestContextValues: attributes keep their types.
+func TestContextValues(t *testing.T) {
+	assert.JSONEq(t, `{"a":[1,"x",null],"b":true,"c":"AQI=","d":0.5}`, MapValue([]Field{
+		{"a", contextValue([]any{int64(1), "x", nil})}, {"b", contextValue(true)}, {"c", contextValue([]byte{1, 2})}, {"d", contextValue(0.5)},
+	}).String())
+	assert.Equal(t, MapValue([]Field{{"k", Int64Value(7)}}), contextValue([]processcontext.Attribute{{Key: "k", Value: int64(7)}}))
+}
+
+// TestManyAttributes: a process that publishes thousands of attributes takes memory, and so time, in proportion, not their square.
+func TestManyAttributes(t *testing.T) {
+	proc := fakeProc{t, t.TempDir()}
+	proc.add(100, "a", "/a", "/")
+	var list []string
+	for i := range 6000 {
+		list = append(list, fmt.Sprintf("%04x", i))
+	}
+	proc.publish(100, list...)
+	dir := filepath.Join(proc.dir, "100")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	resource := readContext(dir).resource
+	runtime.ReadMemStats(&after)
+	assert.Greater(t, len(resource), maxResource-100)
+	assert.LessOrEqual(t, len(resource), maxResource)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1000*len(list)))
+}

@@ -2,9 +2,11 @@ package reader_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/reader"
 )
@@ -63,13 +65,33 @@ func TestValues(t *testing.T) {
 // TestNames: all numbers have names, including unknown ones.
 func TestNames(t *testing.T) {
 	for want, got := range map[string]interface{ String() string }{
-		"TRACE": reader.SeverityTrace, "DEBUG2": reader.SeverityDebug + 1, "FATAL4": reader.SeverityFatal + 3, "UNDEFINED": reader.Severity(25),
 		"span start": reader.KindSpanStart, "other": reader.Kind(200), "server": reader.SpanKindServer, "unspecified": reader.SpanKind(200),
 		"error": reader.StatusError, "unset": reader.Status(3), "exponential histogram": reader.PointExponentialHistogram, "none": reader.PointType(200),
 		"delta": reader.TemporalityDelta, "uint64": reader.TypeUint64, "null": reader.ValueType(200),
 	} {
 		assert.Equal(t, want, got.String())
 	}
-	assert.Equal(t, "UNDEFINED", reader.Severity(-1).String())
-	assert.Equal(t, "UNDEFINED", reader.Severity(0).String())
+}
+
+func TestParseJSON(t *testing.T) {
+	v := reader.MapValue([]reader.Field{
+		{Name: "text\xff", Value: reader.StringValue("a\x00\u202e\xfe\"")},
+		{Name: "int", Value: reader.Int64Value(-1)},
+		{Name: "uint", Value: reader.Uint64Value(1<<64 - 1)},
+		{Name: "float", Value: reader.Float64Value(0.5)},
+		{Name: "bool", Value: reader.BoolValue(true)},
+		{Name: "null"},
+		{Name: "list", Value: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}, {Value: reader.MapValue(nil)}})},
+	})
+	got, ok := reader.ParseJSON(string(v.AppendJSON(nil)))
+	require.True(t, ok)
+	assert.Equal(t, v.String(), got.String())
+	for i, f := range v.Fields() {
+		assert.Equal(t, f.Name, got.Fields()[i].Name)
+		assert.Equal(t, f.Value.Type(), got.Fields()[i].Value.Type())
+	}
+	for _, text := range []string{"", "{", `{"a":1}x`, "nul", strings.Repeat("[", 2000)} {
+		_, ok := reader.ParseJSON(text)
+		assert.False(t, ok, text)
+	}
 }

@@ -80,18 +80,6 @@ func TestReaderWriters(t *testing.T) {
 	m.read(r)
 	require.Len(t, m.notices, 1)
 	assert.Equal(t, "user_events:myapp_info", m.notices[0].Event)
-
-	// With more processes than the limit, no end is reported.
-	for m.pid = 1000; m.pid < 1002+maxWriters; m.pid++ {
-		l.Info("many")
-		m.task(exit(1))
-	}
-	m.read(r)
-	for pid := int32(1000); pid < 1002+maxWriters; pid++ {
-		m.task(exit(pid))
-	}
-	m.read(r)
-	assert.Len(t, m.notices, 1)
 }
 
 // TestReaderStillRegistered: an event that another program has registered is attached again after the exit of its writer.

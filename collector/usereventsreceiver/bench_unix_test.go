@@ -16,10 +16,11 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
+	"github.com/userevents/userevents-go/uevents"
 )
 
 // repeated is a source of one record, many times.
@@ -58,29 +59,18 @@ func processorTime(b *testing.B) time.Duration {
 // BenchmarkReceiver moves log records with five attributes from a source to a consumer that discards them. It reports the processor time of
 // a record, with that of the garbage collection. What the kernel and package perf do is not included.
 func BenchmarkReceiver(b *testing.B) {
-	kernel := ueventstest.NewKernel(nil)
-	defer func() { require.NoError(b, kernel.Close()) }()
-	p := kernel.Provider()
-	defer func() { require.NoError(b, p.Close()) }()
-	h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
-	require.NoError(b, err)
-	defer func() { require.NoError(b, h.Close()) }()
-	tool, err := kernel.Attach(ueventstest.Perf, "*")
-	require.NoError(b, err)
-	slog.New(h).Info("request served", "method", "GET", "route", "/users/{id}", "status", 200, "latency", 1500*time.Microsecond, "user", "41")
-	rec := tool.Records()[0]
-	text, err := kernel.Format(rec.Event)
-	require.NoError(b, err)
-	f, err := tracepoint.ParseFormat(text)
-	require.NoError(b, err)
-	d, err := reader.NewDecoder(tracepoint.System, f)
-	require.NoError(b, err)
-
+	sample := recordtest.Samples(b, func(b testing.TB, p *uevents.Provider) func() {
+		h, err := sloghandler.New("myapp", &sloghandler.Options{Provider: p})
+		require.NoError(b, err)
+		return func() {
+			slog.New(h).Info("request served", "method", "GET", "route", "/users/{id}", "status", 200, "latency", 1500*time.Microsecond, "user", "41")
+		}
+	})[0]
 	for _, mapping := range []Mapping{mappingAuto, mappingRaw} {
 		b.Run(string(mapping), func(b *testing.B) {
 			src := &repeated{left: b.N, done: make(chan struct{}), ev: reader.Event{
-				Time: rec.Time, Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
-				Process: &reader.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: d,
+				Time: time.Now(), Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: sample.Event,
+				Process: &reader.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: sample.Raw, Decoder: sample.Decoder,
 			}}
 			cfg := defaultConfig()
 			cfg.Mapping = mapping

@@ -1,8 +1,13 @@
 package usereventsreceiver
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +20,10 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
+	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/reader/otlp"
 )
 
 // undecoded leaves records for the worker.
@@ -174,4 +182,195 @@ func TestConfigWhere(t *testing.T) {
 	where, err := new(Config).where()
 	require.NoError(t, err)
 	assert.Nil(t, where)
+}
+
+// drained is the memory of records that are taken out of rings of the kernel at a time, as README.md has it.
+func drained(processors int) int { return max(10<<20, ringSets*processors*20<<10) }
+
+// TestBudget: the parts of a budget are within it for any number of processors, and none is nothing.
+func TestBudget(t *testing.T) {
+	for _, mib := range []int{1, 64, 512, 4096} {
+		for processors := 1; processors <= 1024; processors++ {
+			b := (&Config{BudgetMiB: mib}).budget(processors)
+			if rings := ringSets * processors * b.ring; b.ring > leastRing {
+				assert.LessOrEqual(t, rings, mib<<20/8, "%d MiB, %d processors", mib, processors)
+				if b.ring < mostRing {
+					assert.Greater(t, 2*rings, mib<<20/8, "%d MiB, %d processors: it is not used", mib, processors)
+				}
+			}
+			assert.LessOrEqual(t, b.queue+programCopies*b.programs, mib<<20/8*7)
+			assert.Positive(t, b.programs)
+		}
+	}
+}
+
+// shipped returns a value of a file of the distribution.
+func shipped[T any](t *testing.T, c *confmap.Conf, path string) T {
+	t.Helper()
+	v, ok := c.Get(path).(T)
+	require.True(t, ok, path)
+	return v
+}
+
+// mib returns a number of MiB from a text such as 896Mi.
+func mib(t *testing.T, text, unit string) int {
+	t.Helper()
+	number, ok := strings.CutSuffix(text, unit)
+	require.True(t, ok, text)
+	n, err := strconv.Atoi(number)
+	require.NoError(t, err)
+	return n
+}
+
+// TestShippedLimits: for 2 to 256 processors, memory_limiter refuses nothing for what the receivers and exporters hold, and the pod has room for
+// that and for the rings. docs/collector.md has the formula.
+func TestShippedLimits(t *testing.T) {
+	for name, files := range map[string][]string{"example": {"config.yaml"}, "failed requests": {"config.yaml", "config-failed-requests.yaml"}} {
+		t.Run(name, func(t *testing.T) { testShippedLimits(t, files) })
+	}
+}
+
+func testShippedLimits(t *testing.T, files []string) {
+	const own = 64 << 20 // what a Collector takes without records, about twice
+	testscale.UsesCheckout()
+	dir := filepath.Join("..", "distribution")
+	conf := confmap.New()
+	for _, name := range files {
+		c, err := confmaptest.LoadConf(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NoError(t, conf.Merge(c))
+	}
+	limit := shipped[int](t, conf, "processors::memory_limiter::limit_mib")
+	refusesAt := (limit - shipped[int](t, conf, "processors::memory_limiter::spike_limit_mib")) << 20
+	exporters := 0
+	for _, pipeline := range shipped[map[string]any](t, conf, "service::pipelines") { // each exporter has a queue for each of its pipelines
+		for _, e := range pipeline.(map[string]any)["exporters"].([]any) {
+			queue := "exporters::" + e.(string) + "::sending_queue::"
+			// A request is in memory as data and encoded, and the next one is made meanwhile.
+			exporters += 3 * shipped[int](t, conf, queue+"num_consumers") * shipped[int](t, conf, queue+"batch::max_size")
+		}
+	}
+
+	daemonSet, err := confmaptest.LoadConf(filepath.Join(dir, "daemonset.yaml"))
+	require.NoError(t, err)
+	container := confmap.NewFromStringMap(shipped[[]any](t, daemonSet, "spec::template::spec::containers")[0].(map[string]any))
+	pod := mib(t, shipped[string](t, container, "resources::limits::memory"), "Mi") << 20
+	for _, e := range shipped[[]any](t, container, "env") {
+		if v := e.(map[string]any); v["name"] == "GOMEMLIMIT" {
+			assert.Equal(t, limit, mib(t, fmt.Sprint(v["value"]), "MiB"), "the garbage collection begins in time")
+		}
+	}
+	for processors := 2; processors <= 256; processors++ {
+		heap, rings := own+exporters, 0
+		for id := range shipped[map[string]any](t, conf, "receivers") {
+			cfg := defaultConfig()
+			sub, err := conf.Sub("receivers::" + id)
+			require.NoError(t, err)
+			require.NoError(t, sub.Unmarshal(cfg))
+			b := cfg.budget(processors)
+			heap += b.queue + (programCopies-1)*b.programs + drained(processors) + 2*3*cfg.Batch.MaxSizeKiB<<10 + cfg.Spans.MaxSizeMiB<<20
+			if cfg.Tail.When != "" {
+				heap += cfg.Tail.SizeMiB << 20
+			}
+			rings += ringSets*processors*b.ring + b.programs
+		}
+		assert.LessOrEqual(t, heap, refusesAt, "%d processors", processors)
+		assert.LessOrEqual(t, limit<<20+rings, pod, "%d processors", processors)
+	}
+}
+
+// TestReadme: the table of keys has those of the configuration's schema, with the defaults.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, section, _ := strings.Cut(string(text), "\n## Configuration\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)` \\| ([^|]*) \\|").FindAllStringSubmatch(section, -1) {
+		rows[m[1]] = m[2]
+	}
+	text, err = os.ReadFile("config.schema.json")
+	require.NoError(t, err)
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal(text, &schema))
+	defaults := confmap.New()
+	require.NoError(t, defaults.Marshal(defaultConfig()))
+	for _, key := range keys(t, schema, nil) {
+		name := strings.Join(key, ".")
+		row, ok := rows[name]
+		delete(rows, name)
+		if !assert.True(t, ok, "README.md has no key %s", name) {
+			continue
+		}
+		switch want := valueOf(defaults.ToStringMap(), key); want {
+		case nil, "":
+			assert.Regexp(t, `^(none|all( user events| processes)?)$`, row, name)
+		default:
+			assert.Equal(t, strings.TrimSuffix(fmt.Sprint(want), "m0s"), strings.TrimSuffix(row, "m"), name)
+		}
+	}
+	assert.Empty(t, rows, "README.md has keys that the configuration does not have")
+}
+
+// keys returns the paths of the keys that have no keys of their own.
+func keys(t *testing.T, schema map[string]any, path []string) (list [][]string) {
+	t.Helper()
+	properties, _ := schema["properties"].(map[string]any)
+	require.NotEmpty(t, properties, "%s", path)
+	for name, p := range properties {
+		property, at := p.(map[string]any), append(slices.Clip(path), name)
+		if property["type"] == "object" {
+			list = append(list, keys(t, property, at)...)
+		} else {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// valueOf returns the value at a path, or nil if there is none.
+func valueOf(values any, path []string) any {
+	for _, name := range path {
+		m, ok := values.(map[string]any)
+		if !ok {
+			return nil
+		}
+		values = m[name]
+	}
+	if list, ok := values.([]any); ok && len(list) == 0 {
+		return nil
+	}
+	return values
+}
+
+// TestConverterOptions: the configuration says which resource attributes there are, and the name of the node.
+func TestConverterOptions(t *testing.T) {
+	root := sys.InitialNamespace("cgroup")
+	assert.Equal(t, &otlp.Options{
+		RootCgroup: root, Raw: true, OmitPID: true, OmitExecutableName: true, OmitCgroup: true, OmitContainerID: true, OmitPodUID: true, OmitName: true,
+		MaxSpans: 1000, MaxBytes: 4 << 20, MaxWait: 5 * time.Second,
+	}, load(t, "user_events/all").converterOptions())
+	cfg := defaultConfig()
+	assert.Equal(t, &otlp.Options{
+		RootCgroup: root, DropSpanStarts: true, OmitThread: true, HostName: machineName(), MaxSpans: 10_000, MaxBytes: 16 << 20, MaxWait: 2 * time.Second,
+	}, cfg.converterOptions())
+	cfg.NodeName = "node1"
+	assert.Equal(t, "node1", cfg.converterOptions().HostName)
+	assert.Equal(t, "node1", cfg.converterOptions().NodeName)
+}
+
+// TestNode: records have the name of their node.
+func TestNode(t *testing.T) {
+	m := newMachine(t, nil)
+	var s sink
+	cfg := fast()
+	cfg.NodeName, cfg.Attributes.HostName.Enabled = "node1", true
+	l := m.logger("myapp")
+	_, _ = m.start(cfg, &s)
+	m.waitForSource()
+	l.Info("hello")
+	testscale.Eventually(t, func() bool { return s.LogRecordCount() == 1 }, "the record does not arrive")
+	resource := s.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw()
+	require.Equal(t, "node1", resource["host.name"])
+	assert.Equal(t, "node1", resource["k8s.node.name"])
 }

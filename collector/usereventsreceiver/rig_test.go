@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
 	"os"
 	"sync"
@@ -260,16 +261,27 @@ func (s *sink) ConsumeLogs(ctx context.Context, l plog.Logs) error {
 
 // bodies returns the messages of the accepted log records.
 func (s *sink) bodies() (list []string) {
-	for _, l := range s.AllLogs() {
-		for _, rl := range l.ResourceLogs().All() {
-			for _, sl := range rl.ScopeLogs().All() {
-				for _, lr := range sl.LogRecords().All() {
-					list = append(list, lr.Body().AsString())
+	for lr := range recordsOf(s.AllLogs()) {
+		list = append(list, lr.Body().AsString())
+	}
+	return list
+}
+
+// recordsOf returns the log records in data.
+func recordsOf(all []plog.Logs) iter.Seq[plog.LogRecord] {
+	return func(yield func(plog.LogRecord) bool) {
+		for _, data := range all {
+			for _, rl := range data.ResourceLogs().All() {
+				for _, sl := range rl.ScopeLogs().All() {
+					for _, lr := range sl.LogRecords().All() {
+						if !yield(lr) {
+							return
+						}
+					}
 				}
 			}
 		}
 	}
-	return list
 }
 
 // host records the status of a component.

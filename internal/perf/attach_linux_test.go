@@ -6,6 +6,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,8 +81,7 @@ func TestAttachWhileReading(t *testing.T) {
 		total += st.Matched
 	}
 	assert.NotZero(t, total)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Len(t, stats.Sources, 1)
 	assert.Equal(t, total, stats.Detached.Matched)
 	assert.Zero(t, stats.Malformed)
@@ -129,15 +129,11 @@ func TestTwoSessions(t *testing.T) {
 
 // TestCountOnly: counting needs no rings.
 func TestCountOnly(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, nil)
-	src := attach(t, s, ev, &perf.AttachOptions{CountOnly: true, Filter: "seq >= 10"})
+	s, ev, src := session(t, nil, &perf.AttachOptions{CountOnly: true, Filter: "seq >= 10"})
 	for i := range uint64(100) {
 		write(t, ev, i, 0)
 	}
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.Rings)
 	assert.Equal(t, []perf.SourceStats{{Name: src.String(), Matched: 90, CountOnly: true}}, stats.Sources)
 	require.NoError(t, src.Detach())
@@ -210,4 +206,85 @@ func TestAttachErrors(t *testing.T) {
 	assert.ErrorIs(t, err, syscall.EMFILE)
 	assert.ErrorContains(t, err, "descriptors are needed for")
 	assert.ErrorContains(t, err, "RLIMIT_NOFILE")
+}
+
+// TestFilter: the kernel records what matches, and errors of a filter have its explanation.
+func TestFilter(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, nil)
+	src := attach(t, s, ev, &perf.AttachOptions{Filter: "seq >= 2 && writer == 1"})
+	for i := range uint64(5) {
+		write(t, ev, i, i%2)
+	}
+	assert.Equal(t, []sample{{src, 3, 1}}, flushed(t, s))
+	assert.Equal(t, uint64(1), statsOf(t, src).Matched)
+
+	before, err := fs.Instances()
+	require.NoError(t, err)
+	for filter, text := range map[string]string{
+		"nosuch == 1": "Field not found, at byte", "seq >": "nvalid",
+		"(seq == 1": "Too many '('", "seq == 1)": "Too few '('", "seq == \"": "Missing matching quote",
+	} {
+		_, err = s.Attach(ev.Name(), &perf.AttachOptions{Filter: filter})
+		assert.ErrorIs(t, err, syscall.EINVAL, "%q", filter)
+		assert.ErrorContains(t, err, text, "%q", filter)
+	}
+	after, err := fs.Instances()
+	require.NoError(t, err)
+	assert.Equal(t, before, after, "explanations leave nothing behind")
+}
+
+// TestPauseDisables: the kernel disables the event while its source is paused, and every record that was written is read.
+func TestPauseDisables(t *testing.T) {
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, nil)
+	src := attach(t, s, ev, &perf.AttachOptions{Filter: "seq < 100"})
+	var want []sample
+	for i := range uint64(3) {
+		assert.True(t, ev.Enabled())
+		write(t, ev, i, 0)
+		want = append(want, sample{src, i, 0})
+		require.NoError(t, src.Pause())
+		assert.False(t, ev.Enabled())
+		tools, _ := usedBy(t, fs, ev.Name())
+		assert.Empty(t, tools)
+		require.NoError(t, src.Resume())
+	}
+	write(t, ev, 100, 0) // the filter rejects it
+	assert.Equal(t, want, flushed(t, s))
+	st := statsOf(t, src)
+	assert.Equal(t, []uint64{3, 3, 0, 0, 3}, []uint64{st.Matched, st.Read, st.Lost, st.Pending, st.Pauses})
+	assert.Positive(t, st.Paused)
+}
+
+// stepClock moves the machine's clock.
+func stepClock(t *testing.T, by time.Duration) {
+	t.Helper()
+	to := syscall.NsecToTimeval(time.Now().Add(by).UnixNano())
+	require.NoError(t, syscall.Settimeofday(&to))
+}
+
+// TestClockSteps: the machine's clock is set back and forth while records come. All arrive in the order in which they were
+// written, and have the time that the clock shows once the session has looked at it again.
+func TestClockSteps(t *testing.T) {
+	s, ev, src := session(t, nil, nil)
+	var seq, monotonic uint64
+	for _, step := range []time.Duration{0, -time.Hour, 2 * time.Hour, -time.Hour} {
+		stepClock(t, step)
+		before := time.Now()
+		write(t, ev, seq, 0)
+		require.NoError(t, s.Flush())
+		var r perf.Record
+		require.NoError(t, s.ReadInto(&r))
+		assert.Equal(t, sample{src, seq, 0}, sampleOf(t, &r))
+		assert.Greater(t, r.Monotonic, monotonic)
+		assert.WithinRange(t, r.Time, before.Add(-time.Minute), time.Now().Add(time.Minute), "after %v", step)
+		require.ErrorIs(t, s.ReadInto(&r), perf.ErrFlushed)
+		seq, monotonic = seq+1, r.Monotonic
+	}
+	stats := perf.MustStats(t, s)
+	assert.Zero(t, stats.Late)
+	assert.Equal(t, seq, statsOf(t, src).Read)
 }

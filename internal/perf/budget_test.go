@@ -38,9 +38,7 @@ func TestStallOnManyCPUs(t *testing.T) {
 	for n := range cpus {
 		k.cpus = append(k.cpus, cpu{n, 1})
 	}
-	s, fs := k.start(t, &Options{BufferSize: size})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{BufferSize: size})
 	text, time0, written := strings.Repeat("x", 1000), uint64(0), 0
 	fill := func(n int) {
 		for range n {
@@ -75,7 +73,7 @@ func TestStallOnManyCPUs(t *testing.T) {
 	assert.True(t, s.Overran())
 	fill(full / 2)
 	assert.Equal(t, full/2*cpus, read(), "half full")
-	assert.Zero(t, mustStats(t, s).Late)
+	assert.Zero(t, MustStats(t, s).Late)
 	t.Logf("%d KiB of memory for rings of %d KiB, at most %d KiB", most>>10, cpus*size>>10, drainBudget>>10)
 	assert.LessOrEqual(t, most, int64(drainBudget+drainBudget/4))
 	assert.LessOrEqual(t, s.buffers(), drainBudget+drainBudget/4)
@@ -148,9 +146,7 @@ func TestLossBetweenParts(t *testing.T) {
 	for n := range drainBudget / minShare {
 		k.cpus = append(k.cpus, cpu{n, 1})
 	}
-	s, fs := k.start(t, &Options{BufferSize: 512 << 10})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{BufferSize: 512 << 10})
 	text, n := strings.Repeat("x", 1000), uint64(0)
 	hit := func(count int) {
 		for range count {
@@ -183,5 +179,5 @@ func TestLossBetweenParts(t *testing.T) {
 	}
 	s.SetDeadline(time.Now().Add(-1))
 	require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
-	assert.Zero(t, mustStats(t, s).Late)
+	assert.Zero(t, MustStats(t, s).Late)
 }

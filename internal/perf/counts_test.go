@@ -16,7 +16,8 @@ import (
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
-func mustStats(t *testing.T, s *Session) Stats {
+// MustStats returns the counts of a session.
+func MustStats(t *testing.T, s *Session) Stats {
 	t.Helper()
 	stats, err := s.Stats()
 	require.NoError(t, err)
@@ -47,7 +48,7 @@ func TestStateReadsNoCounts(t *testing.T) {
 	assert.Equal(t, before, k.reads)
 	s.attach.Unlock()
 	assert.Equal(t, State{Rings: 2}, st)
-	assert.Equal(t, st, mustStats(t, s).State)
+	assert.Equal(t, st, MustStats(t, s).State)
 	assert.GreaterOrEqual(t, k.reads-before, 2*events, "Stats does")
 }
 
@@ -55,20 +56,18 @@ func TestStateReadsNoCounts(t *testing.T) {
 // the kernel counted without recording it, while the event was being disabled, is none.
 func TestDetachWithUnreadRecords(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
-	assert.Equal(t, src.String(), mustStats(t, s).Sources[0].Name)
+	s, id, src := k.attach(t, nil)
+	assert.Equal(t, src.String(), MustStats(t, s).Sources[0].Name)
 	k.hit(id, 0, 1, "a")
 	k.hit(id, 1, 2, "b")
 	k.events[len(k.events)-1].counts.Matched++
 	require.NoError(t, src.Detach())
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Equal(t, []SourceStats{{Name: "user_events:ev", Matched: 3, Pending: 3}}, stats.Sources)
 	assert.Zero(t, stats.Detached)
 	assert.Equal(t, []string{"a", "b"}, texts(t, s))
 	texts(t, s) // which forgets what is read
-	stats = mustStats(t, s)
+	stats = MustStats(t, s)
 	assert.Empty(t, stats.Sources)
 	assert.Equal(t, SourceStats{Matched: 2, Read: 2}, stats.Detached)
 	assert.Equal(t, SourceStats{Matched: 2, Read: 2}, stats.Total())
@@ -77,9 +76,7 @@ func TestDetachWithUnreadRecords(t *testing.T) {
 // TestRecordsInTheWindowOfADetachedSource: a descriptor is forgotten when its last record is delivered, not when the rings are empty.
 func TestRecordsInTheWindowOfADetachedSource(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, nil)
 	k.hit(id, 0, uint64(k.mono), "young")
 	require.NoError(t, src.Detach())
 	s.SetDeadline(time.Now().Add(-1))
@@ -87,9 +84,9 @@ func TestRecordsInTheWindowOfADetachedSource(t *testing.T) {
 	for range 2 {
 		require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
 	}
-	assert.Equal(t, uint64(1), mustStats(t, s).Sources[0].Pending)
+	assert.Equal(t, uint64(1), MustStats(t, s).Sources[0].Pending)
 	assert.Equal(t, []string{"young"}, texts(t, s))
-	assert.Zero(t, mustStats(t, s).Malformed)
+	assert.Zero(t, MustStats(t, s).Malformed)
 }
 
 // TestHitsWithoutRecords: what an event that is being disabled explains is no hit: one of each context of a CPU. The
@@ -113,7 +110,7 @@ func TestHitsWithoutRecords(t *testing.T) {
 			if noLost {
 				want = SourceStats{Matched: 2 + without, Read: 2, Lost: without} // the kernel counts no losses
 			}
-			stats := mustStats(t, s)
+			stats := MustStats(t, s)
 			assert.Equal(t, want, stats.Total(), "%d hits without a record", without)
 			assert.False(t, statsOf(t, src).AtLeast, "all is read")
 		}
@@ -123,15 +120,13 @@ func TestHitsWithoutRecords(t *testing.T) {
 // TestRecordsWithoutHits: a record of a hit that was counted after the event was disabled is a hit.
 func TestRecordsWithoutHits(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, nil)
 	k.hit(id, 0, 1, "a")
 	k.events[len(k.events)-1].counts.Matched--
 	require.NoError(t, src.Detach())
 	assert.Len(t, texts(t, s), 1)
 	texts(t, s) // which forgets what is read
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Equal(t, SourceStats{Matched: 1, Read: 1}, stats.Total())
 }
 
@@ -147,16 +142,14 @@ func TestDetachedCountOnly(t *testing.T) {
 	assert.Equal(t, want, statsOf(t, src))
 	require.NoError(t, src.Detach())
 	assert.Equal(t, want, statsOf(t, src))
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Zero(t, stats.Total())
 }
 
 // TestStatsOfFullRings: Stats looks into no ring, for which ReadInto would wait.
 func TestStatsOfFullRings(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, nil)
 	k.hit(id, 0, 1, "text")
 	for _, r := range s.rings {
 		defer func(data []byte) { r.queue.ring.data = data }(r.queue.ring.data)
@@ -168,9 +161,7 @@ func TestStatsOfFullRings(t *testing.T) {
 // TestProcesses: samples of other processes count as read and excluded.
 func TestProcesses(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, &Options{Processes: []int{7}})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{Processes: []int{7}})
 	k.hit(id, 0, 1, "of process 100")
 	e := k.events[len(k.events)-1]
 	e.counts.Matched++
@@ -179,7 +170,7 @@ func TestProcesses(t *testing.T) {
 	require.NoError(t, src.Detach())
 	texts(t, s)
 	texts(t, s) // which forgets what is read
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Equal(t, SourceStats{Matched: 2, Read: 2, Excluded: 1}, stats.Total())
 }
 
@@ -200,17 +191,17 @@ func TestTaskRecords(t *testing.T) {
 	}
 	assert.Len(t, texts(t, s), 3)
 	tasks(0).counts.Lost, tasks(1).counts.Lost = 2, 5
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Equal(t, uint64(3), stats.TaskRecords)
 	assert.Equal(t, uint64(7), stats.LostTaskRecords)
 	k.cpus[1].since++
 	s.Look()
 	tasks(1).counts.Lost = 10
-	assert.Equal(t, uint64(17), mustStats(t, s).LostTaskRecords)
+	assert.Equal(t, uint64(17), MustStats(t, s).LostTaskRecords)
 	require.NoError(t, s.Stop())
 	assert.False(t, tasks(0).on || tasks(1).on, "nothing is recorded any more")
 	require.NoError(t, s.Close())
-	assert.Equal(t, uint64(17), mustStats(t, s).LostTaskRecords)
+	assert.Equal(t, uint64(17), MustStats(t, s).LostTaskRecords)
 }
 
 // TestTasksRefused: a CPU without records of tasks leaves no descriptor open.
@@ -222,7 +213,7 @@ func TestTasksRefused(t *testing.T) {
 	k.enableFail = errno.EINVAL
 	s.Look()
 	k.enableFail = nil
-	assert.ErrorIs(t, mustStats(t, s).CPUErr, errno.EINVAL)
+	assert.ErrorIs(t, MustStats(t, s).CPUErr, errno.EINVAL)
 	assert.Len(t, k.events, before)
 }
 
@@ -252,9 +243,7 @@ func TestStop(t *testing.T) {
 // TestStopWithoutUnreadRecords: what ReadInto would wait for does not come any more.
 func TestStopWithoutUnreadRecords(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, nil)
-	fs.add("user_events", "ev")
-	mustAttach(t, s, "ev", nil)
+	s, _, _ := k.attach(t, nil)
 	require.NoError(t, s.Stop())
 	s.SetDeadline(time.Now()) // so that a failure ends
 	require.Equal(t, io.EOF, s.ReadInto(&Record{}))
@@ -272,16 +261,14 @@ func TestEnableRefused(t *testing.T) {
 	assert.Len(t, k.events, 2, "the rings")
 	texts(t, s)
 	texts(t, s) // which forgets what is read
-	assert.Empty(t, mustStats(t, s).Sources)
+	assert.Empty(t, MustStats(t, s).Sources)
 }
 
 // TestOrderOfTwoRings: records of two CPUs come in order of time, whichever is read first.
 func TestOrderOfTwoRings(t *testing.T) {
 	for _, cpus := range [][]int{{0, 1, 0, 1, 1, 0}, {1, 0, 1, 0, 0, 1}} {
 		k := newFakeKernel(0, 1)
-		s, fs := k.start(t, nil)
-		id := fs.add("user_events", "ev")
-		mustAttach(t, s, "ev", nil)
+		s, id, _ := k.attach(t, nil)
 		var want []string
 		for i, cpu := range cpus {
 			want = append(want, strings.Repeat("x", i+1))
@@ -289,7 +276,7 @@ func TestOrderOfTwoRings(t *testing.T) {
 		}
 		k.hit(id, cpus[5], 5, "of the same time")
 		assert.Equal(t, append(want, "of the same time"), texts(t, s))
-		assert.Zero(t, mustStats(t, s).Late)
+		assert.Zero(t, MustStats(t, s).Late)
 	}
 }
 
@@ -297,9 +284,7 @@ func TestOrderOfTwoRings(t *testing.T) {
 func TestInvalidRecordFirst(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		k := newFakeKernel(0)
-		s, fs := k.start(t, &Options{Overwrite: overwrite})
-		id := fs.add("user_events", "ev")
-		mustAttach(t, s, "ev", nil)
+		s, id, _ := k.attach(t, &Options{Overwrite: overwrite})
 		e := k.events[len(k.events)-1]
 		e.output(record(typeSample, 0, []byte("12345678")))
 		k.hit(id, 0, 1, "good")
@@ -315,19 +300,17 @@ func TestInvalidRecordFirst(t *testing.T) {
 			assert.Equal(t, 2, n)
 		} else {
 			e.output(otherBytes(typeLost, 0, e.counts.ID, 6, words(1, 0, 2, 0)))
-			assert.Equal(t, uint64(2), mustStats(t, s).Sources[0].Pending, "samples only")
+			assert.Equal(t, uint64(2), MustStats(t, s).Sources[0].Pending, "samples only")
 			assert.Equal(t, []string{"good", "better"}, texts(t, s))
 		}
-		assert.Equal(t, uint64(2), mustStats(t, s).Malformed)
+		assert.Equal(t, uint64(2), MustStats(t, s).Malformed)
 	}
 }
 
 // TestFewOverwritten: what newer records replaced is not pending.
 func TestFewOverwritten(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, &Options{Overwrite: true, BufferSize: minOverwrite})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{Overwrite: true, BufferSize: minOverwrite})
 	const hits = (minOverwrite - unsafePart) / 1000
 	for i := range hits {
 		k.hit(id, 0, uint64(i), strings.Repeat("x", 1000))
@@ -339,12 +322,11 @@ func TestFewOverwritten(t *testing.T) {
 	require.NoError(t, s.Snapshot(func(*Record) error { n++; return nil }))
 	require.Less(t, n, uint64(hits))
 	require.Greater(t, 2*n, uint64(hits))
-	st, err := src.Stats()
-	require.NoError(t, err)
+	st := statsOf(t, src)
 	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, st)
 	require.NoError(t, src.Detach())
 	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Equal(t, SourceStats{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Total())
 	assert.ErrorIs(t, s.ReadInto(&Record{}), errno.EINVAL)
 }
@@ -352,9 +334,7 @@ func TestFewOverwritten(t *testing.T) {
 // TestSnapshotAfterStop: what was written before Stop can still be read.
 func TestSnapshotAfterStop(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, &Options{Overwrite: true, BufferSize: minOverwrite})
-	id := fs.add("user_events", "ev")
-	mustAttach(t, s, "ev", nil)
+	s, id, _ := k.attach(t, &Options{Overwrite: true, BufferSize: minOverwrite})
 	k.hit(id, 0, 1, "x")
 	require.NoError(t, s.Stop())
 	n := 0
@@ -369,7 +349,7 @@ func TestReadWaits(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)
 	assert.ErrorIs(t, s.ReadInto(nil), errno.EINVAL)
-	assert.Equal(t, defaultBufferSize, mustStats(t, s).BufferSize)
+	assert.Equal(t, defaultBufferSize, MustStats(t, s).BufferSize)
 	id := fs.add("user_events", "ev")
 	mustAttach(t, s, "ev", nil)
 	s.SetDeadline(time.Now().Add(time.Hour))
@@ -387,9 +367,7 @@ func TestReadWaits(t *testing.T) {
 // TestWatermark: the kernel wakes the reader when a quarter of a ring is full.
 func TestWatermark(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, nil)
-	fs.add("user_events", "ev")
-	mustAttach(t, s, "ev", nil)
+	k.attach(t, nil)
 	assert.Equal(t, uint32(defaultBufferSize/4), k.events[0].attr.Watermark)
 }
 
@@ -481,7 +459,7 @@ func TestLossesOfDetached(t *testing.T) {
 		t.Helper()
 		assert.Empty(t, append(texts(t, s), texts(t, s)...)) // which forgets what is read
 		var got []uint64
-		for _, src := range mustStats(t, s).Sources {
+		for _, src := range MustStats(t, s).Sources {
 			got = append(got, src.Lost)
 		}
 		assert.Equal(t, lost, got)
@@ -510,19 +488,19 @@ func TestLossesOfDetached(t *testing.T) {
 	sources(5, 7) // else a reader would find 2 more than before, and 5 without a name
 	assert.False(t, s.Overran())
 	sources()
-	assert.Equal(t, uint64(12), mustStats(t, s).Detached.Lost)
+	assert.Equal(t, uint64(12), MustStats(t, s).Detached.Lost)
 
 	for range maxKept + 1 {
 		require.NoError(t, lose(1).Detach())
 	}
 	assert.Empty(t, append(texts(t, s), texts(t, s)...))
-	stats := mustStats(t, s)
+	stats := MustStats(t, s)
 	assert.Len(t, stats.Sources, maxKept)
 	total := stats.Total()
 	assert.EqualValues(t, 12+maxKept+1, total.Lost)
 	assert.True(t, s.Overran())
 	require.NoError(t, s.Close())
-	stats = mustStats(t, s)
+	stats = MustStats(t, s)
 	total = stats.Total()
 	assert.EqualValues(t, 12+maxKept+1, total.Lost)
 }

@@ -67,6 +67,14 @@ func (k *fakeKernel) start(t *testing.T, o *Options) (*Session, *fakeTracefs) {
 	return s, fs
 }
 
+// attach is start with an event attached, user_events:ev, whose number in tracefs it returns.
+func (k *fakeKernel) attach(t *testing.T, o *Options) (*Session, int, *Source) {
+	t.Helper()
+	s, fs := k.start(t, o)
+	id := fs.add("user_events", "ev")
+	return s, id, mustAttach(t, s, "ev", nil)
+}
+
 // requireCounts checks what a session counts: the descriptors that are left, those of each source, and those that are disabled.
 func (k *fakeKernel) requireCounts(t *testing.T, s *Session, limit int) {
 	t.Helper()
@@ -246,4 +254,26 @@ func (e *fakeEvent) close() error {
 
 func newRing(size int) *ring {
 	return &ring{data: make([]byte, size), head: new(atomic.Uint64), tail: new(atomic.Uint64)}
+}
+
+// WithoutLostCounts makes a session work as before Linux 6.0. Call it before Attach.
+func (s *Session) WithoutLostCounts() { s.noLost = true }
+
+// Waiting reports whether ReadInto waits for the kernel.
+func (s *Session) Waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+// Look polls once; the session polls itself every Options.Poll.
+func (s *Session) Look() { s.look() }
+
+// Stats returns the counts of a source, also of one that Session.Stats only has in a sum.
+func (src *Source) Stats() (SourceStats, error) {
+	s := src.session
+	_, err := s.Stats()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return src.stats(), err
 }

@@ -1,9 +1,12 @@
 package perf
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // TestPause: a source that is paused has no descriptors, its unread records are returned, and after Resume it goes on, also on a CPU that
@@ -35,8 +39,7 @@ func TestPause(t *testing.T) {
 	k.cpus = append(k.cpus, cpu{2, 1})
 	s.look()
 	assert.Equal(t, []string{"a", "b", "c"}, texts(t, s))
-	during, err := src.Stats()
-	require.NoError(t, err)
+	during := statsOf(t, src)
 	assert.Equal(t, []uint64{2, 2, 0, 1}, []uint64{during.Matched, during.Read, during.Pending, during.Pauses})
 	assert.Positive(t, during.Paused)
 
@@ -45,12 +48,10 @@ func TestPause(t *testing.T) {
 	k.hit(id, 2, 9, "d")
 	k.hit(id, 0, 10, "e")
 	assert.Equal(t, []string{"d", "e"}, texts(t, s))
-	after, err := src.Stats()
-	require.NoError(t, err)
+	after := statsOf(t, src)
 	assert.Equal(t, []uint64{4, 4, 0, 0, 1}, []uint64{after.Matched, after.Read, after.Pending, after.Lost, after.Pauses})
 	assert.GreaterOrEqual(t, after.Paused, during.Paused)
-	again, err := src.Stats()
-	require.NoError(t, err)
+	again := statsOf(t, src)
 	assert.Equal(t, after, again, "the time of a pause ends with it")
 
 	// Its counts stay when it is detached while it is paused.
@@ -58,8 +59,7 @@ func TestPause(t *testing.T) {
 	require.NoError(t, src.Detach())
 	require.NoError(t, src.Resume())
 	assert.Empty(t, append(texts(t, s), texts(t, s)...))
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	require.Len(t, stats.Sources, 2)
 	assert.Equal(t, uint64(2), stats.Sources[0].Pauses)
 	total := stats.Total()
@@ -87,9 +87,9 @@ func TestPausedRing(t *testing.T) {
 			lost := statsOf(t, modest).Lost
 			got := texts(t, s)
 			if room == 0 {
-				assert.Equal(t, []any{"a", "c", uint64(0), 4}, []any{got[0], got[len(got)-1], lost, mustStats(t, s).Rings})
+				assert.Equal(t, []any{"a", "c", uint64(0), 4}, []any{got[0], got[len(got)-1], lost, MustStats(t, s).Rings})
 			} else {
-				assert.Equal(t, []any{"a", "b", uint64(1), 2}, []any{got[0], got[len(got)-1], lost, mustStats(t, s).Rings})
+				assert.Equal(t, []any{"a", "b", uint64(1), 2}, []any{got[0], got[len(got)-1], lost, MustStats(t, s).Rings})
 			}
 			assert.Positive(t, statsOf(t, src).Lost)
 			require.NoError(t, src.Pause())
@@ -124,8 +124,7 @@ func TestPausedEventGone(t *testing.T) {
 		assert.ErrorIs(t, err, fs.ErrNotExist, name)
 		require.NoError(t, src.Detach())
 		assert.Empty(t, append(texts(t, s), texts(t, s)...))
-		stats, err := s.Stats()
-		require.NoError(t, err)
+		stats := MustStats(t, s)
 		total := stats.Total()
 		assert.Equal(t, uint64(1), total.Pauses)
 	}
@@ -134,9 +133,7 @@ func TestPausedEventGone(t *testing.T) {
 // TestResumeFails: what was opened is closed again.
 func TestResumeFails(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, f := k.start(t, nil)
-	f.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, _, src := k.attach(t, nil)
 	require.NoError(t, src.Pause())
 	free := s.free
 	s.free = 1
@@ -157,18 +154,83 @@ func TestResumeFails(t *testing.T) {
 // TestStopWhilePaused: the pause ends with the session.
 func TestStopWhilePaused(t *testing.T) {
 	k := newFakeKernel(0)
-	s, f := k.start(t, nil)
-	f.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, _, src := k.attach(t, nil)
 	require.NoError(t, src.Pause())
 	require.NoError(t, s.Stop())
 	require.NoError(t, src.Resume())
 	require.NoError(t, src.Pause())
-	first, err := src.Stats()
-	require.NoError(t, err)
+	first := statsOf(t, src)
 	assert.Positive(t, first.Paused)
 	assert.Less(t, first.Paused, time.Hour)
-	second, err := src.Stats()
-	require.NoError(t, err)
+	second := statsOf(t, src)
 	assert.Equal(t, first, second)
+}
+
+// TestConcurrency: all methods run concurrently while CPUs go offline and online. At the end each record is accounted
+// for.
+func TestConcurrency(t *testing.T) {
+	k := newFakeKernel(0, 1)
+	s, fs := k.start(t, &Options{BufferSize: 1, Tasks: true})
+	id, other := fs.add("user_events", "ev"), fs.add("user_events", "other")
+	src := mustAttach(t, s, "ev", nil)
+	const each = 2000
+	var all sync.WaitGroup
+	for cpu := range 2 {
+		all.Go(func() {
+			for i := range each {
+				k.mu.Lock()
+				k.mono += 1000
+				now := uint64(k.mono)
+				k.mu.Unlock()
+				k.hit(id, cpu, now, "text")
+				if i%3 == 0 {
+					k.hit(other, cpu, now, "other")
+				}
+			}
+		})
+	}
+	for _, f := range []func(){
+		func() {
+			src, err := s.Attach("other", nil)
+			assert.NoError(t, err)
+			assert.NoError(t, src.Detach())
+		},
+		func() {
+			_, err := s.Stats()
+			assert.NoError(t, err)
+		},
+		func() { assert.NoError(t, s.Flush()) },
+		func() { s.SetDeadline(testscale.Deadline()) },
+		func() { s.Look() },
+		func() { s.Overran() },
+	} {
+		all.Go(func() {
+			for range 50 {
+				f()
+			}
+		})
+	}
+	read, last := uint64(0), error(nil)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for r := (Record{}); last == nil || errors.Is(last, ErrFlushed); {
+			if last = s.ReadInto(&r); last == nil && r.Source == src {
+				read++
+			}
+		}
+	})
+	all.Wait()
+	require.NoError(t, s.Stop())
+	reading.Wait()
+	assert.Equal(t, io.EOF, last)
+	stats := MustStats(t, s)
+	require.NotEmpty(t, stats.Sources)
+	st := stats.Sources[0]
+	assert.Equal(t, src.String(), st.Name)
+	assert.Equal(t, read, st.Read)
+	assert.Equal(t, st.Matched, st.Read+st.Lost)
+	assert.Zero(t, stats.Malformed)
+	total := stats.Total()
+	assert.Equal(t, total.Matched, total.Read+total.Lost)
+	assert.Zero(t, total.Pending)
 }

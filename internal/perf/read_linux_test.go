@@ -119,8 +119,7 @@ func TestOrder(t *testing.T) {
 	}, "the test needs records of all CPUs")
 	assert.Len(t, byWriter, writers)
 	assert.Zero(t, statsOf(t, src).Lost)
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.Late)
 }
 
@@ -135,10 +134,7 @@ func reading(t *testing.T, s *perf.Session, r *perf.Record) <-chan error {
 
 // TestWatermark: a ring that fills up wakes the reader long before the timer.
 func TestWatermark(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{BufferSize: 1, Latency: time.Hour})
-	attach(t, s, ev, nil)
+	s, ev, _ := session(t, &perf.Options{BufferSize: 1, Latency: time.Hour}, nil)
 	s.SetDeadline(testscale.Deadline())
 	read := reading(t, s, new(perf.Record))
 	for i := range uint64(100) {
@@ -149,10 +145,7 @@ func TestWatermark(t *testing.T) {
 
 // TestDeadline: a waiting reader notices a new deadline, and can continue after it.
 func TestDeadline(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Latency: time.Hour})
-	attach(t, s, ev, nil)
+	s, ev, _ := session(t, &perf.Options{Latency: time.Hour}, nil)
 	var r perf.Record
 	s.SetDeadline(time.Now().Add(-time.Second))
 	assert.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
@@ -169,10 +162,7 @@ func TestDeadline(t *testing.T) {
 
 // TestFlush: a waiting reader returns the written records, and then ErrFlushed.
 func TestFlush(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Latency: time.Hour, Window: time.Hour})
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, &perf.Options{Latency: time.Hour, Window: time.Hour}, nil)
 	var r perf.Record
 	read := reading(t, s, &r)
 	write(t, ev, 7, 0)
@@ -187,10 +177,7 @@ func TestFlush(t *testing.T) {
 
 // TestStop: the kernel stops recording, and the reader gets the remaining records and then the end.
 func TestStop(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Latency: time.Hour, Window: time.Hour, Tasks: true})
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, &perf.Options{Latency: time.Hour, Window: time.Hour, Tasks: true}, nil)
 	write(t, ev, 1, 0)
 	write(t, ev, 2, 0)
 	require.NoError(t, s.Stop())
@@ -214,10 +201,7 @@ func TestStop(t *testing.T) {
 
 // TestCloseWhileReading: the reader and all later calls return an error.
 func TestCloseWhileReading(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Latency: time.Hour})
-	src := attach(t, s, ev, nil)
+	s, ev, src := session(t, &perf.Options{Latency: time.Hour}, nil)
 	var r perf.Record
 	read := reading(t, s, &r)
 	assert.Error(t, s.ReadInto(new(perf.Record)), "one reads already")
@@ -235,10 +219,7 @@ func TestCloseWhileReading(t *testing.T) {
 
 // TestReadAllocations: reading a record does not allocate.
 func TestReadAllocations(t *testing.T) {
-	fs := kerneltest.Require(t)
-	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Callchain: true, Poll: time.Hour})
-	attach(t, s, ev, nil)
+	s, ev, _ := session(t, &perf.Options{Callchain: true, Poll: time.Hour}, nil)
 	var r perf.Record
 	round := func() {
 		for i := range uint64(100) {

@@ -1,8 +1,12 @@
 package perf
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // put writes records at a position of a ring, as the kernel does.
@@ -295,4 +301,142 @@ func TestMergeOfManyQueues(t *testing.T) {
 			require.Equal(t, q.end(), q.delivered())
 		}
 	}
+}
+
+// record returns a record of a ring: struct perf_event_header and a body, padded to 8 bytes.
+func record(kind uint32, misc uint16, body []byte) []byte {
+	for len(body)%8 != 0 {
+		body = append(body, 0)
+	}
+	b := order.AppendUint32(nil, kind)
+	b = order.AppendUint16(b, misc)
+	b = order.AppendUint16(b, uint16(headerSize+len(body)))
+	return append(b, body...)
+}
+
+func identityBytes(pid, tid int, time uint64) []byte {
+	b := order.AppendUint32(nil, uint32(pid))
+	b = order.AppendUint32(b, uint32(tid))
+	return order.AppendUint64(b, time)
+}
+
+// sampleBytes returns a sample whose payload is a text.
+func sampleBytes(id uint64, pid, tid int, time uint64, text string) []byte {
+	return record(typeSample, 0, append(sampleStart(id, pid, tid, time), rawBytes(text)...))
+}
+
+func sampleStart(id uint64, pid, tid int, time uint64) []byte {
+	return append(order.AppendUint64(nil, id), identityBytes(pid, tid, time)...)
+}
+
+// rawBytes returns the data of PERF_SAMPLE_RAW: a size, 8 common bytes, and the payload, padded to 8 bytes.
+func rawBytes(text string) []byte {
+	data := append(make([]byte, commonSize), text...)
+	for (len(data)+4)%8 != 0 {
+		data = append(data, 0)
+	}
+	return append(order.AppendUint32(nil, uint32(len(data))), data...)
+}
+
+// otherBytes returns a record of another type, with its trailer.
+func otherBytes(kind uint32, misc uint16, id uint64, time uint64, body []byte) []byte {
+	for len(body)%8 != 0 {
+		body = append(body, 0)
+	}
+	return record(kind, misc, order.AppendUint64(append(body, identityBytes(1, 2, time)...), id))
+}
+
+func words(list ...uint32) (b []byte) {
+	for _, w := range list {
+		b = order.AppendUint32(b, w)
+	}
+	return b
+}
+
+// fakeTracefs is a directory with the files that a session reads.
+type fakeTracefs struct {
+	t   *testing.T
+	dir string
+	ids int
+}
+
+func newFakeTracefs(t *testing.T) *fakeTracefs {
+	f := &fakeTracefs{t: t, dir: t.TempDir()}
+	f.status()
+	return f
+}
+
+// add adds an event and returns its id.
+func (f *fakeTracefs) add(system, name string) int {
+	f.t.Helper()
+	f.ids++
+	dir := filepath.Join(f.dir, "events", system, name)
+	require.NoError(f.t, os.MkdirAll(dir, 0o700))
+	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "id"), []byte(strconv.Itoa(f.ids)+"\n"), 0o600))
+	return f.ids
+}
+
+// status writes user_events_status.
+func (f *fakeTracefs) status(names ...string) {
+	f.t.Helper()
+	text := ""
+	for _, name := range names {
+		text += name + "\n"
+	}
+	text += fmt.Sprintf("\nActive: %d\nBusy: 0\n", len(names))
+	require.NoError(f.t, os.WriteFile(filepath.Join(f.dir, "user_events_status"), []byte(text), 0o600))
+}
+
+// FuzzRing reads rings with any content, forward and backward: reading ends, returns no more than the ring's data, and
+// stays within its memory.
+func FuzzRing(f *testing.F) {
+	good := slices.Concat(sampleBytes(1, 1, 1, 5, "text"), otherBytes(typeComm, 0, 1, 6, append(words(1, 2), "name"...)),
+		otherBytes(typeFork, 0, 1, 7, words(1, 2, 3, 4, 0, 0)), otherBytes(typeLost, 0, 1, 8, words(1, 0, 2, 0)))
+	f.Add(good, uint64(0), uint64(len(good)), true, true, false)
+	f.Add(good, uint64(4096-40), uint64(len(good)), false, false, false)
+	f.Add(good, uint64(4096-40), uint64(4*minShare), false, false, true)
+	f.Add([]byte{9, 0, 0, 0, 0, 0, 0xff, 0xff}, uint64(1<<63), uint64(1<<62), true, false, false)
+	f.Fuzz(func(t *testing.T, content []byte, tail, n uint64, callchain, cgroup, many bool) {
+		size, rings := 4096, 1
+		if many { // the ring is copied in parts
+			size, rings = 4*minShare, drainBudget/minShare
+		}
+		r := newRing(size)
+		for pos := 0; pos < size && len(content) > 0; pos += len(content) {
+			r.put(tail+uint64(pos), content[:min(len(content), size-pos)])
+		}
+		r.tail.Store(tail)
+		r.head.Store(tail + n)
+		s := &Session{byID: map[uint64]*descriptor{}, kernel: newFakeKernel(0), o: Options{Callchain: callchain, CgroupID: cgroup}}
+		src := &Source{session: s, tracepoint: tracefs.At("/").Event("ev")}
+		for id := range uint64(3) {
+			s.byID[id] = &descriptor{source: src, id: id}
+		}
+		s.sources = []*Source{src}
+		s.rings = []*cpuRing{{queue: queue{ring: r}}}
+		for len(s.rings) < rings {
+			s.rings = append(s.rings, &cpuRing{queue: queue{ring: newRing(8)}})
+		}
+		s.flush = flushAsked
+		bytes := 0
+		var record Record
+		for s.ReadInto(&record) == nil {
+			bytes += headerSize + len(record.Raw) + len(record.Comm) + 8*len(record.Callchain)
+			if bytes > size {
+				t.Fatalf("%d bytes of records in a ring of %d", bytes, size)
+			}
+		}
+		if q := &s.rings[0].queue; q.delivered() != q.end() {
+			t.Errorf("%d of %d bytes are delivered", q.delivered(), q.end())
+		}
+
+		backward := &cpuRing{queue: queue{ring: newRing(minOverwrite)}}
+		backward.queue.ring.put(tail, content)
+		backward.queue.ring.head.Store(tail)
+		backward.seen = tail + n
+		backward.copyBackward()
+		if len(backward.queue.buf) > minOverwrite-unsafePart {
+			t.Errorf("%d bytes of a ring of %d", len(backward.queue.buf), minOverwrite)
+		}
+	})
 }

@@ -40,9 +40,7 @@ func mustAttach(t *testing.T, s *Session, name string, o *AttachOptions) *Source
 // TestWindow: records are held back until older ones of other CPUs may have come. Later ones are counted.
 func TestWindow(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, nil)
 	now := uint64(k.mono)
 	k.hit(id, 0, now-1e6, "second")
 	s.SetDeadline(time.Now().Add(-1))
@@ -60,8 +58,7 @@ func TestWindow(t *testing.T) {
 	assert.Equal(t, []int{8, 1}, k.waited, "it waited no longer than for the window of the oldest record")
 	k.hit(id, 0, now-5e6, "late")
 	require.NoError(t, s.ReadInto(&r))
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	assert.Equal(t, uint64(1), stats.Late)
 	assert.Equal(t, SourceStats{Matched: 3, Read: 3}, stats.Total())
 }
@@ -69,9 +66,7 @@ func TestWindow(t *testing.T) {
 // TestHostileRings: records that no kernel writes are counted, and do not block later ones.
 func TestHostileRings(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, nil)
 	e := k.events[len(k.events)-2] // of CPU 0
 	for _, b := range [][]byte{
 		sampleBytes(999, 1, 1, 5, "of an unknown event"),
@@ -89,11 +84,9 @@ func TestHostileRings(t *testing.T) {
 	assert.Equal(t, []string{"good"}, texts(t, s))
 	k.hit(id, 0, 11, "next")
 	assert.Equal(t, []string{"next"}, texts(t, s))
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	assert.Equal(t, uint64(5), stats.Malformed)
-	st, err := src.Stats()
-	require.NoError(t, err)
+	st := statsOf(t, src)
 	assert.Equal(t, uint64(2), st.Read)
 }
 
@@ -132,8 +125,7 @@ func TestMemoryRefused(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			stats, err := s.Stats()
-			require.NoError(t, err)
+			stats := MustStats(t, s)
 			assert.Equal(t, c.want, stats.BufferSize)
 			assert.Equal(t, 3, stats.Rings)
 		})
@@ -166,8 +158,7 @@ func TestRingsOfTheirOwn(t *testing.T) {
 			mustAttach(t, s, "flood", nil)
 			k.available = c.available
 			src := mustAttach(t, s, "rare", &AttachOptions{Ring: "rare"})
-			stats, err := s.Stats()
-			require.NoError(t, err)
+			stats := MustStats(t, s)
 			assert.Equal(t, map[bool]int{true: 4, false: 2}[c.own], stats.Rings)
 			assert.Equal(t, size, stats.BufferSize)
 			long := strings.Repeat("x", 1000)
@@ -176,8 +167,7 @@ func TestRingsOfTheirOwn(t *testing.T) {
 			}
 			last := strings.Repeat("y", 1000)
 			k.hit(rare, 0, 1<<20, last)
-			st, err := src.Stats()
-			require.NoError(t, err)
+			st := statsOf(t, src)
 			assert.Equal(t, map[bool]uint64{true: 0, false: 1}[c.own], st.Lost)
 			got := texts(t, s)
 			assert.Equal(t, c.own, got[len(got)-1] == last)
@@ -186,8 +176,7 @@ func TestRingsOfTheirOwn(t *testing.T) {
 			k.room, k.limit = 0, 1000
 			k.cpus = append(k.cpus, cpu{2, 1})
 			s.Look()
-			stats, err = s.Stats()
-			require.NoError(t, err)
+			stats = MustStats(t, s)
 			if c.limit == 1000 {
 				require.NoError(t, stats.CPUErr)
 				assert.Equal(t, map[bool]int{true: 6, false: 3}[c.own], stats.Rings)
@@ -254,14 +243,11 @@ func TestNoLostCounts(t *testing.T) {
 		}
 		return nil
 	}
-	s, fs := k.start(t, &Options{BufferSize: 1})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{BufferSize: 1})
 	for range 1000 {
 		k.hit(id, 0, 1, "text")
 	}
-	st, err := src.Stats()
-	require.NoError(t, err)
+	st := statsOf(t, src)
 	n := uint64(os.Getpagesize() / len(sampleBytes(1, 1, 1, 1, "text")))
 	want := SourceStats{Name: "user_events:ev", Matched: 1000, Pending: 1000, AtLeast: true}
 	assert.Equal(t, want, st)
@@ -271,17 +257,14 @@ func TestNoLostCounts(t *testing.T) {
 	require.NoError(t, src.Detach())
 	texts(t, s)
 	texts(t, s) // which forgets what is read
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	assert.Equal(t, SourceStats{Matched: 1000, Read: n, Lost: 1000 - n}, stats.Total())
 }
 
 // TestLostCounts: what a full ring has no room for is lost, and what it has is pending until it is read.
 func TestLostCounts(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, &Options{BufferSize: 1})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{BufferSize: 1})
 	const hits = 1000
 	want := SourceStats{Name: "user_events:ev"}
 	for range 2 {
@@ -301,14 +284,11 @@ func TestLostCounts(t *testing.T) {
 func TestDescriptorLimit(t *testing.T) {
 	k := newFakeKernel(0, 1)
 	k.limit = 7
-	s, fs := k.start(t, nil)
-	fs.add("user_events", "ev")
-	first := mustAttach(t, s, "ev", nil) // 2 for rings, 2 for the event
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	s, _, first := k.attach(t, nil) // 2 for rings, 2 for the event
+	stats := MustStats(t, s)
 	assert.Equal(t, 3, stats.Descriptors)
 	mustAttach(t, s, "ev", nil)
-	_, err = s.Attach("ev", nil)
+	_, err := s.Attach("ev", nil)
 	assert.ErrorIs(t, err, errno.EMFILE)
 	assert.ErrorContains(t, err, "2 descriptors are needed for 2 CPUs, and 1 are left")
 	require.NoError(t, first.Detach())
@@ -333,9 +313,7 @@ func TestFilterRefused(t *testing.T) {
 // TestCPULater: a CPU that is listed before perf accepts it is tried again.
 func TestCPULater(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	mustAttach(t, s, "ev", nil)
+	s, id, _ := k.attach(t, nil)
 	k.cpus = append(k.cpus, cpu{1, 1})
 	k.refuse = func(_ sys.PerfAttr, cpu int) error {
 		if cpu == 1 {
@@ -355,22 +333,19 @@ func TestCPULater(t *testing.T) {
 	k.cpus[1].since++
 	k.hit(id, 1, 3, "missed")
 	s.Look()
-	stats, err := s.Stats()
-	require.NoError(t, err)
+	stats := MustStats(t, s)
 	assert.Equal(t, 2, stats.Rings, "it has its ring already")
 	k.hit(id, 1, 4, "b")
 	assert.Equal(t, []string{"b", "b"}, texts(t, s))
 	k.hit(id, 0, 5, "c")
 	assert.Equal(t, []string{"c", "c"}, texts(t, s), "of a CPU that stayed")
-	st, err := other.Stats()
-	require.NoError(t, err)
+	st := statsOf(t, other)
 	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 3, Read: 3}, st)
 
 	k.cpus = append(k.cpus, cpu{2, 1})
 	k.refuse = func(sys.PerfAttr, int) error { return syscall.EACCES }
 	s.Look()
-	stats, err = s.Stats()
-	require.NoError(t, err)
+	stats = MustStats(t, s)
 	assert.ErrorIs(t, stats.CPUErr, syscall.EACCES)
 }
 
@@ -533,17 +508,14 @@ func TestFollowRestart(t *testing.T) {
 // does not.
 func TestOverran(t *testing.T) {
 	k := newFakeKernel(0, 1)
-	s, fs := k.start(t, nil)
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, nil)
 	hit := func(n int) {
 		for range n {
 			k.hit(id, 1, uint64(k.mono), strings.Repeat("x", 1000))
 		}
 	}
 	lost := func() uint64 {
-		st, err := src.Stats()
-		require.NoError(t, err)
+		st := statsOf(t, src)
 		return st.Lost
 	}
 	assert.False(t, s.Overran())
@@ -573,9 +545,7 @@ func TestOverran(t *testing.T) {
 // TestBackward reads a ring that is written from its end, around it and over it.
 func TestBackward(t *testing.T) {
 	k := newFakeKernel(0)
-	s, fs := k.start(t, &Options{Overwrite: true, BufferSize: 1})
-	id := fs.add("user_events", "ev")
-	src := mustAttach(t, s, "ev", nil)
+	s, id, src := k.attach(t, &Options{Overwrite: true, BufferSize: 1})
 	take := func() (list []string) {
 		require.NoError(t, s.Snapshot(func(r *Record) error {
 			list = append(list, strings.TrimRight(string(r.Payload()), "\x00"))
@@ -592,14 +562,12 @@ func TestBackward(t *testing.T) {
 	}
 	n := len(take())
 	assert.InDelta(t, (minOverwrite-unsafePart)/len(sampleBytes(1, 1, 1, 1, long)), n, 1)
-	st, err := src.Stats()
-	require.NoError(t, err)
+	st := statsOf(t, src)
 	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1002, Read: uint64(n) + 2, Overwritten: uint64(1000 - n)}, st)
 	assert.Empty(t, take())
 	k.hit(id, 0, 2001, "z")
 	assert.Equal(t, []string{"z"}, take())
-	st, err = src.Stats()
-	require.NoError(t, err)
+	st = statsOf(t, src)
 	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1003, Read: uint64(n) + 3, Overwritten: uint64(1000 - n)}, st)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -68,6 +69,15 @@ func attach(t *testing.T, s *perf.Session, ev *uevents.Event, o *perf.AttachOpti
 	src, err := s.Attach(ev.Name(), o)
 	require.NoError(t, err)
 	return src
+}
+
+// session opens a session with a new event.
+func session(t *testing.T, o *perf.Options, a *perf.AttachOptions) (*perf.Session, *uevents.Event, *perf.Source) {
+	t.Helper()
+	fs := kerneltest.Require(t)
+	ev := newEvent(t)
+	s := open(t, fs, o)
+	return s, ev, attach(t, s, ev, a)
 }
 
 // sample is the part of a record that tests compare.

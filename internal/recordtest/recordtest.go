@@ -110,19 +110,6 @@ func NewSample(t testing.TB, system string, format tracepoint.Format, payload []
 	return Sample{Event: format.Name, Decoder: d, Raw: append(make([]byte, tracepoint.CommonSize), payload...)}
 }
 
-// Format returns the format that the kernel makes of a declaration.
-func Format(declaration string) tracepoint.Format {
-	d := tracepoint.MustParse(declaration)
-	format := tracepoint.Format{Name: d.Name}
-	offset := tracepoint.CommonSize
-	for _, f := range d.Fields {
-		size := f.Type.FixedSize()
-		format.Fields = append(format.Fields, tracepoint.FormatField{Name: f.Name, Type: f.Type, Offset: offset, Size: size})
-		offset += size
-	}
-	return format
-}
-
 // Equal reports whether values are the same. NaN equals NaN, and empty lists are equal.
 func Equal(a, b reader.Value) bool {
 	if a.Type() == reader.TypeFloat64 && b.Type() == reader.TypeFloat64 {

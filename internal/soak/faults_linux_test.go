@@ -3,10 +3,10 @@ package soak
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
+	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -182,85 +183,89 @@ func (s *soak) manyEvents() {
 	require.NoError(s.t, p.Close())
 }
 
-// childTask has what TestChild does in a process of its own.
-const childTask = "SOAK_TEST_TASK"
+// holdings is what the process has of the machine while writers and reader run.
+type holdings struct {
+	words, descriptors, threads, mappings int
+	goroutines                            int
+	heap, resident                        int // KiB
+	events                                int // of the kernel, where it removes those that are not used
+}
 
-// TestChild is not a test: it is another program, or a tool, of a run.
-func TestChild(t *testing.T) {
-	if task := os.Getenv(childTask); task != "" {
-		childTasks[task](t)
+func (h holdings) String() string {
+	return fmt.Sprintf("%d words, %d descriptors, %d threads, %d goroutines, %d mappings, heap %d KiB, resident %d KiB, %d events of the kernel",
+		h.words, h.descriptors, h.threads, h.goroutines, h.mappings, h.heap, h.resident, h.events)
+}
+
+// hold returns the holdings between two faults.
+func (s *soak) hold() holdings {
+	h := hold(s.t)
+	st, err := s.fs.Status()
+	require.NoError(s.t, err)
+	if st.Max == 0 { // kernels before 6.4 keep each event
+		h.events = st.Active
 	}
+	return h
 }
 
-// child is a process that does a task.
-type child struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Scanner
+// hold returns the holdings of this process.
+func hold(t *testing.T) holdings {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h := holdingsOf(t, os.Getpid())
+	h.heap = int(m.HeapAlloc >> 10)
+	h.words, _ = words.Usage()
+	h.goroutines = runtime.NumGoroutine()
+	return h
 }
 
-// startChild starts a child and waits until it is ready.
-func startChild(t *testing.T, task string, files []*os.File, env ...string) *child {
-	c := spawn(t, task, files, env...)
-	require.Equal(t, "ready", c.says())
-	return c
-}
-
-// spawn starts a child.
-func spawn(t *testing.T, task string, files []*os.File, env ...string) *child {
-	c := &child{t: t, cmd: exec.Command("/proc/self/exe", "-test.run=^TestChild$")}
-	c.cmd.Env = append(append(os.Environ(), childTask+"="+task), env...)
-	c.cmd.ExtraFiles = files
-	c.cmd.Stderr = os.Stderr
-	var err error
-	c.in, err = c.cmd.StdinPipe()
+// holdingsOf returns what the kernel knows of a process.
+func holdingsOf(t *testing.T, pid int) (h holdings) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	list, err := os.ReadDir(dir + "fd")
 	require.NoError(t, err)
-	out, err := c.cmd.StdoutPipe()
+	h.descriptors = len(list)
+	maps, err := os.ReadFile(dir + "maps")
 	require.NoError(t, err)
-	c.out = bufio.NewScanner(out)
-	require.NoError(t, c.cmd.Start())
-	return c
-}
-
-// says returns what the child says next.
-func (c *child) says() string {
-	var others []string
-	for c.out.Scan() {
-		if said, ok := strings.CutPrefix(c.out.Text(), "child: "); ok {
-			return said
+	h.mappings = strings.Count(string(maps), "\n")
+	status, err := os.ReadFile(dir + "status")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(status)) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
 		}
-		others = append(others, c.out.Text())
+		n, _ := strconv.Atoi(words[1]) // other lines have no numbers
+		switch words[0] {
+		case "Threads:":
+			h.threads = n
+		case "VmRSS:":
+			h.resident = n
+		}
 	}
-	require.Fail(c.t, "the child ended", strings.Join(others, "\n"))
-	return ""
+	return h
 }
 
-func (c *child) tell(order string) {
-	_, err := fmt.Fprintln(c.in, order)
-	require.NoError(c.t, err)
-}
-
-// asked returns the answer to an order.
-func (c *child) asked(order string) string {
-	c.tell(order)
-	return c.says()
-}
-
-// end ends the child by an order.
-func (c *child) end(order string) {
-	c.tell(order)
-	var said []string
-	for c.out.Scan() {
-		said = append(said, c.out.Text())
+// grown returns what is held more of than at the beginning. Words and descriptors are exact but for what a descriptor of the
+// runtime takes; Go starts threads as it needs them and gives memory back late, and the kernel removes events in the background.
+func (h holdings) grown(first holdings) (list []string) {
+	for _, c := range []struct {
+		what      string
+		now, most int
+	}{
+		{"words", h.words, first.words},
+		{"descriptors", h.descriptors, first.descriptors + 1},
+		{"threads", h.threads, first.threads + 8},
+		{"goroutines", h.goroutines, first.goroutines + 2},
+		{"mappings", h.mappings, first.mappings + 16},
+		{"heap", h.heap, first.heap + first.heap/4 + 2<<10},
+		{"resident memory", h.resident, first.resident + first.resident/4 + 16<<10},
+		{"events", h.events, first.events + 4},
+	} {
+		if c.now > c.most {
+			list = append(list, fmt.Sprintf("%s: %d, at most %d", c.what, c.now, c.most))
+		}
 	}
-	require.NoError(c.t, c.cmd.Wait(), strings.Join(said, "\n"))
+	return list
 }
-
-func (c *child) kill() {
-	require.NoError(c.t, c.cmd.Process.Kill())
-	assert.Error(c.t, c.cmd.Wait())
-}
-
-// childTasks are the tasks, by name. Those of shared memory are added where there is any.
-var childTasks = map[string]func(*testing.T){"attach": attachChild, "register": registerChild}

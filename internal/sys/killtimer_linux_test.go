@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/leakcheck"
-	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
@@ -59,5 +57,3 @@ func TestKillTimer(t *testing.T) {
 	assert.Equal(t, "alive", string(got))
 	require.NoError(t, answer.Close())
 }
-
-func TestMain(m *testing.M) { leakcheck.Main(m) }

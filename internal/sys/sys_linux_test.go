@@ -228,16 +228,6 @@ func TestMapFails(t *testing.T) {
 	require.ErrorIs(t, err, unix.EBADF)
 }
 
-// TestInitialNamespace: tests run in the first namespaces of their machine, unless that is a container.
-func TestInitialNamespace(t *testing.T) {
-	for kind, link := range map[string]string{"cgroup": "cgroup:[4026531835]", "pid": "pid:[4026531836]", "user": "user:[4026531837]", "uts": "uts:[4026531838]"} {
-		is, err := os.Readlink("/proc/self/ns/" + kind)
-		require.NoError(t, err)
-		assert.Equal(t, is == link, InitialNamespace(kind))
-	}
-	assert.True(t, InitialNamespace("nosuch"))
-}
-
 // TestHasCapability compares with what /proc says of this thread.
 func TestHasCapability(t *testing.T) {
 	runtime.LockOSThread()
@@ -270,4 +260,14 @@ func TestHasCapability(t *testing.T) {
 		assert.ErrorIs(t, err, unix.EPERM, "it is not permitted the capability")
 	}()
 	<-done
+}
+
+// TestInitialNamespace: tests run in the first namespaces of their machine, unless that is a container.
+func TestInitialNamespace(t *testing.T) {
+	for kind, link := range map[string]string{"cgroup": "cgroup:[4026531835]", "pid": "pid:[4026531836]", "user": "user:[4026531837]", "uts": "uts:[4026531838]"} {
+		is, err := os.Readlink("/proc/self/ns/" + kind)
+		require.NoError(t, err)
+		assert.Equal(t, is == link, InitialNamespace(kind))
+	}
+	assert.True(t, InitialNamespace("nosuch"))
 }

@@ -225,8 +225,8 @@ func TestTriggers(t *testing.T) {
 func TestMultiFormatEvent(t *testing.T) {
 	tfs, i := newInstance(t)
 	d := parse(t, newName()+" u8 status")
-	write := multiFormat(t, tfs, d)
-	name := onlyFormat(t, tfs, d.Name)
+	write := kerneltest.MultiFormat(t, tfs, d)
+	name := kerneltest.OnlyFormat(t, tfs, d.Name)
 	e := i.Event(tracepoint.MultiSystem + ":" + name)
 	require.NoError(t, e.Enable())
 	write(1)

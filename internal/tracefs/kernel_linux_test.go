@@ -158,7 +158,7 @@ func TestMultiFormat(t *testing.T) {
 	tfs := kerneltest.Require(t)
 	name := newName()
 	for _, fields := range []string{" u32 a", " u64 a"} {
-		multiFormat(t, tfs, parse(t, name+fields))
+		kerneltest.MultiFormat(t, tfs, parse(t, name+fields))
 	}
 	single := parse(t, name+" u8 a")
 	require.NoError(t, tfs.Create(single))

@@ -268,13 +268,7 @@ func TestHostileText(t *testing.T) {
 func TestMemoryOfOrigins(t *testing.T) {
 	testscale.HostOnly(t)
 	c := NewConverter(nil)
-	heap := func() uint64 {
-		var st runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&st)
-		return st.HeapAlloc
-	}
-	before := heap()
+	before := heapSize()
 	text := reader.StringValue(strings.Repeat("x", chunkSize/8))
 	for i := range 1000 {
 		add(t, c, event(reader.KindLog, func(ev *reader.Event) {
@@ -286,9 +280,9 @@ func TestMemoryOfOrigins(t *testing.T) {
 		}))
 		c.TakeLogs()
 	}
-	after := heap()
+	after := heapSize()
 	runtime.KeepAlive(c)
-	assert.Less(t, int64(after-before), int64(16<<20))
+	assert.Less(t, after-before, 16<<20)
 }
 
 // A header without a provider has no attribute for it.

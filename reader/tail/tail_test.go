@@ -490,16 +490,3 @@ func TestWholeSize(t *testing.T) {
 		})
 	}
 }
-
-func BenchmarkHold(bench *testing.B) {
-	b, err := New(Options{When: when(bench, "bad == 1"), By: "id"})
-	require.NoError(bench, err)
-	ev := recordOf(0, 1, 1, false)
-	bench.ReportAllocs()
-	for bench.Loop() {
-		ev.Monotonic += 20_000 // 50,000 a second
-		if b.Add(ev); b.Next() != nil {
-			bench.Fatal("none matches")
-		}
-	}
-}

@@ -311,11 +311,7 @@ func TestHistCounter(t *testing.T) {
 		for _, r := range tool.Records() {
 			d := decoders[r.Event]
 			if d == nil {
-				text, err := k.Format(r.Event)
-				require.NoError(t, err)
-				format, err := tracepoint.ParseFormat(text)
-				require.NoError(t, err)
-				d, err = reader.NewDecoder(tracepoint.System, format)
+				d, err = reader.NewDecoder(tracepoint.System, r.Declaration.Format())
 				require.NoError(t, err)
 				decoders[r.Event] = d
 			}

@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
@@ -134,9 +133,7 @@ func (p *metricProgram) round(t *testing.T) {
 // attached, whatever the temporality: points that are states have events of their own. On a kernel, that one sums.
 func TestHistOfMetrics(t *testing.T) {
 	counted := "in uevents"
-	if !testscale.Guest() {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
-	} else if kerneltest.Require(t); uevents.Probe(nil).ABI == uevents.ABIEnableAddress {
+	if !memoryOrKernel(t) && uevents.Probe(nil).ABI == uevents.ABIEnableAddress {
 		counted = "in-kernel" // before, texts are no keys
 	}
 	delta := func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }

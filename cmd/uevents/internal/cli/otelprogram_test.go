@@ -35,17 +35,13 @@ type telemetry struct {
 func otelProgram(args []string) (err error) {
 	ctx := context.Background()
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	defer func() { err = errors.Join(err, p.Close()) }()
 	name, res := args[0], resource.NewSchemaless(attribute.String("service.name", "shop"))
 	spans, spanErr := ueventstrace.NewTracerProvider(name, ueventstrace.WithProvider(p), ueventstrace.WithResource(res))
 	logs, logErr := ueventslog.NewLoggerProvider(name, ueventslog.WithProvider(p), ueventslog.WithResource(res))
 	exporter, pointErr := ueventsmetric.NewExporter(name, ueventsmetric.WithProvider(p))
-	if err := errors.Join(spanErr, logErr, pointErr); err != nil {
-		return err
-	}
+	must(errors.Join(spanErr, logErr, pointErr))
 	points := sdkmetric.NewMeterProvider(sdkmetric.WithResource(res), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(time.Hour))))
 	t := telemetry{tracer: spans.Tracer("shop/http"), logger: logs.Logger("shop/http")}
 	meter := points.Meter("shop/http")
@@ -53,21 +49,13 @@ func otelProgram(args []string) (err error) {
 	t.requests, errs[0] = meter.Int64Counter("http.requests", metric.WithUnit("{request}"))
 	t.load, errs[1] = meter.Float64Gauge("load")
 	t.latency, errs[2] = meter.Float64Histogram("http.latency", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(0.1, 1))
-	if err := errors.Join(errs[:]...); err != nil {
-		return err
-	}
-	if err := signaled(args[1], args[2]); err != nil {
-		return err
-	}
+	must(errors.Join(errs[:]...))
+	must(signaled(args[1], args[2]))
 	for _, user := range []string{"41", "\x1b[31m\n42"} {
 		t.serveRequest(ctx, user)
 	}
-	if err := points.ForceFlush(ctx); err != nil {
-		return err
-	}
-	if err := exists(args[3]); err != nil { // meanwhile its stacks can be read
-		return err
-	}
+	must(points.ForceFlush(ctx))
+	must(exists(args[3])) // meanwhile its stacks can be read
 	return errors.Join(points.Shutdown(ctx), logs.Shutdown(ctx), spans.Shutdown(ctx))
 }
 
@@ -107,19 +95,14 @@ func (t *telemetry) queryDatabase(ctx context.Context) {
 // with an event of the request's span for each attempt. After each one it prints its number. It ends when it is killed.
 func hangProgram(args []string) error {
 	spans, err := ueventstrace.NewTracerProvider(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	ctx, span := spans.Tracer("shop/http").Start(context.Background(), "GET /users/{id}", trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
-	if err := create(args[1]); err != nil {
-		return err
-	}
+	must(create(args[1]))
 	for attempt := 1; ; attempt++ {
 		trace.SpanFromContext(ctx).AddEvent("query timed out", trace.WithAttributes(attribute.Int("attempt", attempt)))
-		if _, err := fmt.Println(attempt); err != nil {
-			return err
-		}
+		_, err = fmt.Println(attempt)
+		must(err)
 		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the pace of the program
 	}
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -8,6 +10,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/examples/webserver/users"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -30,11 +35,14 @@ import (
 
 // program returns the main function of a program that scripts run beside the command.
 func program(f func(args []string) error) func() {
-	return func() {
-		if err := f(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	return func() { must(f(os.Args[1:])) }
+}
+
+// must ends a program that has an error.
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -55,12 +63,8 @@ func logProgram(args []string) error {
 	h, err := sloghandler.New(args[0], &sloghandler.Options{
 		Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[httpRequest]("request", nil)},
 	})
-	if err != nil {
-		return err
-	}
-	if err := signaled(args[1], args[2]); err != nil {
-		return err
-	}
+	must(err)
+	must(signaled(args[1], args[2]))
 	l := slog.New(h)
 	l.Debug("cache miss", "key", "user:41", "shard", 3)
 	l.Info("request", "status", 500, "route", "/users/{id}")
@@ -68,9 +72,7 @@ func logProgram(args []string) error {
 	l.Warn(strings.Repeat("long ", 1000))
 	l.Error("upstream failed", "err", errors.New("time out"))
 	if len(args) > 3 {
-		if err := exists(args[3]); err != nil { // meanwhile its stacks can be read
-			return err
-		}
+		must(exists(args[3])) // meanwhile its stacks can be read
 	}
 	return h.Close()
 }
@@ -90,34 +92,26 @@ func openEvent(declaration string) (p *uevents.Provider, ev *uevents.Event, reco
 // registered, and with a fourth one it begins when that file exists.
 func writeProgram(args []string) error {
 	p, ev, record, err := openEvent(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	n := math.MaxInt
 	if args[1] != "forever" {
-		if n, err = strconv.Atoi(args[1]); err != nil {
-			return err
-		}
+		n, err = strconv.Atoi(args[1])
+		must(err)
 	}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	if len(args) > 2 {
-		if err := create(args[2]); err != nil {
-			return err
-		}
+		must(create(args[2]))
 	}
 	if len(args) > 3 {
-		if err := exists(args[3]); err != nil {
-			return err
-		}
+		must(exists(args[3]))
 	}
 	if !testscale.Wait(ev.Enabled) {
 		return errors.New("no tool was attached")
 	}
 	for ; n > 0 && len(interrupted) == 0; n-- {
-		if _, err := ev.WriteRecord(record); err != nil {
-			return err
-		}
+		_, err = ev.WriteRecord(record)
+		must(err)
 	}
 	return p.Close()
 }
@@ -126,28 +120,19 @@ func writeProgram(args []string) error {
 // that is enabled.
 func manyProgram(args []string) error {
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	n, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
+	must(err)
 	var events []*uevents.Event
 	for i := range n {
 		ev, err := p.Register(tracepoint.MustParse(fmt.Sprintf("%s_%03d u32 a", args[0], i)), nil)
-		if err != nil {
-			return err
-		}
+		must(err)
 		events = append(events, ev)
 	}
-	if err := signaled(args[2], args[3]); err != nil {
-		return err
-	}
+	must(signaled(args[2], args[3]))
 	for _, ev := range events {
-		if _, err := ev.WriteRecord(make([]byte, 8)); err != nil {
-			return err
-		}
+		_, err = ev.WriteRecord(make([]byte, 8))
+		must(err)
 	}
 	return p.Close()
 }
@@ -156,25 +141,19 @@ func manyProgram(args []string) error {
 // when that changes. A signal ends it.
 func stateProgram(args []string) error {
 	p, ev, record, err := openEvent(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	states, err := os.Create(args[1])
-	if err != nil {
-		return err
-	}
+	must(err)
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	for state := ""; ; {
 		if now := fmt.Sprintln(ev.Enabled()); now != state {
 			state = now
-			if _, err := states.WriteString(state); err != nil {
-				return err
-			}
+			_, err = states.WriteString(state)
+			must(err)
 		}
-		if _, err := ev.WriteRecord(record); err != nil {
-			return err
-		}
+		_, err = ev.WriteRecord(record)
+		must(err)
 		select {
 		case <-interrupted:
 			return errors.Join(states.Close(), p.Close())
@@ -257,13 +236,9 @@ func seen(args []string) error {
 // payload in hexadecimal. The other arguments are those of signaled.
 func headerProgram(args []string) error {
 	text, err := os.ReadFile(args[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	events := map[string]*uevents.Event{}
 	for line := range strings.Lines(string(text)) {
 		name := strings.Fields(line)[0]
@@ -271,26 +246,19 @@ func headerProgram(args []string) error {
 			continue
 		}
 		d := tracepoint.MustParse(name + " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level")
-		if events[name], err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact}); err != nil {
-			return err
-		}
+		events[name], err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+		must(err)
 	}
-	if err := signaled(args[1], args[2]); err != nil {
-		return err
-	}
+	must(signaled(args[1], args[2]))
 	for line := range strings.Lines(string(text)) {
 		name, digits, _ := strings.Cut(line, " ")
 		payload, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
-		if err != nil {
-			return err
-		}
+		must(err)
 		written, err := events[name].WriteRecord(append(make([]byte, 4), payload...)) // the kernel's index comes first
 		if err == nil && !written {
 			err = errors.New("no tool is attached to " + name)
 		}
-		if err != nil {
-			return err
-		}
+		must(err)
 	}
 	return p.Close()
 }
@@ -303,4 +271,89 @@ func TestSignaled(t *testing.T) {
 	require.NoError(t, signaled(ready, begin))
 	assert.FileExists(t, ready)
 	assert.ErrorIs(t, signaled(ready, begin), fs.ErrExist)
+}
+
+// floodProgram, given a name and the arguments of signaled, logs debug records as fast as it can, and errors, at most 20 a second, whose
+// number it prints. It ends when it is interrupted or, with a fourth argument, when a tool has detached.
+func floodProgram(args []string) error {
+	h, err := sloghandler.New(args[0], nil)
+	must(err)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	must(signaled(args[1], args[2]))
+	l := slog.New(h)
+	ctx := context.Background()
+	pause := time.NewTicker(50 * time.Millisecond) //nolint:forbidigo // the load: 20 errors a second
+	failures, watched := 0, false
+	for n := 0; len(interrupted) == 0; n++ {
+		l.Debug("step", "n", n)
+		select {
+		case <-pause.C:
+		default:
+			continue
+		}
+		enabled := h.Enabled(ctx, slog.LevelError)
+		if watched && !enabled && len(args) > 3 {
+			break
+		}
+		watched = enabled
+		l.Error("failed", "n", n)
+		failures++
+	}
+	fmt.Println(failures)
+	return h.Close()
+}
+
+// requestFails reports whether a request of requestProgram fails.
+func requestFails(n int) bool { return n%1000 == 999 }
+
+// requestProgram, given a name, a number and the arguments of signaled, serves so many requests, 5,000 a second and a hundred at a time: each
+// has three debug records. Of a thousand one fails, unless a fifth argument says that another program tells.
+func requestProgram(args []string) error {
+	h, err := sloghandler.New(args[0], nil)
+	must(err)
+	n, err := strconv.Atoi(args[1])
+	must(err)
+	must(signaled(args[2], args[3]))
+	l := slog.New(h)
+	const batch = 100
+	for first := 0; first < n; first += batch {
+		begin := time.Now()
+		for step := range 3 {
+			for i := first; i < min(n, first+batch); i++ {
+				l.Debug("step", "request_id", fmt.Sprint("r", i), "step", step)
+			}
+		}
+		for i := first; i < min(n, first+batch); i++ {
+			if len(args) == 4 && requestFails(i) {
+				l.Error("failed", "request_id", fmt.Sprint("r", i), "step", 3)
+			} else {
+				l.Info("served", "request_id", fmt.Sprint("r", i), "step", 3)
+			}
+		}
+		time.Sleep(time.Until(begin.Add(20 * time.Millisecond))) //nolint:forbidigo // pacing of the load
+	}
+	return h.Close()
+}
+
+// webServer serves the users of examples/webserver. It prints a line when its events are registered, requests some users
+// after a line of its standard input, and exits when that ends.
+func webServer([]string) error {
+	h, err := sloghandler.New("webserver", nil)
+	must(err)
+	slog.SetDefault(slog.New(h))
+	fmt.Println("registered")
+	in := bufio.NewReader(os.Stdin)
+	_, err = in.ReadString('\n')
+	must(err)
+	server := httptest.NewServer(new(users.Store).Handler())
+	defer server.Close()
+	for _, id := range []int{2, 2, 4} {
+		response, err := http.Get(fmt.Sprint(server.URL, "/users/", id))
+		must(err)
+		response.Body.Close()
+	}
+	_, err = io.Copy(io.Discard, in) // so that its stacks can be read
+	must(err)
+	return h.Close()
 }

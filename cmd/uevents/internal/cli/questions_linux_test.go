@@ -16,10 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestQuestions: there are fifty, each another one.
@@ -136,11 +134,7 @@ func recordShop(t *testing.T, file string, plan []shopRecord) recordedShop {
 
 // TestQuestionsLive: each command line answers its question while the programs run. They use shared memory, or in a guest the kernel.
 func TestQuestionsLive(t *testing.T) {
-	if testscale.Guest() {
-		kerneltest.Require(t)
-	} else {
-		t.Setenv(uevents.EnvTransport, uevents.TransportMemory.String())
-	}
+	memoryOrKernel(t)
 	const n = 1000
 	truth := truthOf(newShopPlan(n))
 	for i, q := range liveQuestions {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -28,7 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	oneRequest = time.Hour // so that no script depends on the time
 	commands := map[string]func(){
-		"programs":       programs,
+		"programs":       program(programs),
 		"uevents":        func() { os.Exit(Main()) },
 		"seen":           program(seen),
 		"logprogram":     program(logProgram),
@@ -59,51 +58,35 @@ type request struct {
 
 // programs registers the events of several kinds of programs, creates the file of its argument, and logs until it gets
 // a signal.
-func programs() {
-	err := func() error {
-		p, err := uevents.Open(nil)
-		if err != nil {
-			return err
+func programs(args []string) error {
+	p, err := uevents.Open(nil)
+	must(err)
+	defer p.Close()
+	typed, err := sloghandler.New("myapp", &sloghandler.Options{
+		Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
+	})
+	must(err)
+	for level := eventheader.LevelVerbose; level >= eventheader.LevelError; level-- {
+		d, err := eventheader.Name{Provider: "billing", Level: level, Keyword: 2}.Declaration()
+		must(err)
+		_, err = p.Register(d, nil)
+		must(err)
+	}
+	_, err = p.Register(tracepoint.MustParse("sensor u32 id; s64 value; struct raw data 16; char[8] unit"), nil)
+	must(err)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	must(os.WriteFile(args[0], nil, 0o600))
+	logger := slog.New(typed)
+	for n := 0; ; n++ {
+		select {
+		case <-interrupted:
+			return nil
+		case <-time.After(2 * time.Millisecond): //nolint:forbidigo // the load: 1,000 records a second
 		}
-		defer p.Close()
-		typed, err := sloghandler.New("myapp", &sloghandler.Options{
-			Provider: p, Declarations: []sloghandler.AnyDeclaration{sloghandler.Declare[request]("request", nil)},
-		})
-		if err != nil {
-			return err
-		}
-		for level := eventheader.LevelVerbose; level >= eventheader.LevelError; level-- {
-			d, err := eventheader.Name{Provider: "billing", Level: level, Keyword: 2}.Declaration()
-			if err != nil {
-				return err
-			}
-			if _, err := p.Register(d, nil); err != nil {
-				return err
-			}
-		}
-		if _, err := p.Register(tracepoint.MustParse("sensor u32 id; s64 value; struct raw data 16; char[8] unit"), nil); err != nil {
-			return err
-		}
-		interrupted := make(chan os.Signal, 1)
-		signal.Notify(interrupted, os.Interrupt)
-		if err := os.WriteFile(os.Args[1], nil, 0o600); err != nil {
-			return err
-		}
-		logger := slog.New(typed)
-		for n := 0; ; n++ {
-			select {
-			case <-interrupted:
-				return nil
-			case <-time.After(2 * time.Millisecond): //nolint:forbidigo // the load: 1,000 records a second
-			}
-			route := []string{"/users/{id}", "/login"}[n%2]
-			logger.Info("request", "route", route, "status", 200+300*(n%2), "latency", time.Duration(1+n%2)*time.Millisecond)
-			logger.Warn("slow", "route", route)
-		}
-	}()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "programs:", err)
-		os.Exit(1)
+		route := []string{"/users/{id}", "/login"}[n%2]
+		logger.Info("request", "route", route, "status", 200+300*(n%2), "latency", time.Duration(1+n%2)*time.Millisecond)
+		logger.Warn("slow", "route", route)
 	}
 }
 

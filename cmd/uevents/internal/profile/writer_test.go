@@ -74,6 +74,15 @@ func write(t *testing.T, o Options) (*bytes.Buffer, error) {
 	return &b, w.Close()
 }
 
+// parse reads a profile, which must be valid.
+func parse(t *testing.T, r io.Reader) *profile.Profile {
+	t.Helper()
+	p, err := profile.Parse(r)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	return p
+}
+
 // perFunction returns the sums of samples by their innermost function in this file.
 func perFunction(p *profile.Profile, value int) map[string]int64 {
 	sums := map[string]int64{}
@@ -93,9 +102,7 @@ func perFunction(p *profile.Profile, value int) map[string]int64 {
 func TestCounts(t *testing.T) {
 	b, err := write(t, Options{})
 	require.NoError(t, err)
-	p, err := profile.Parse(b)
-	require.NoError(t, err)
-	require.NoError(t, p.CheckValid())
+	p := parse(t, b)
 	assert.Equal(t, map[string]int64{"handleRequest": 30, "retry": 12, "[no stack]": 5}, perFunction(p, 0))
 	assert.Equal(t, []string{"7 records of user_events:myapp_error were lost"}, p.Comments)
 	assert.Equal(t, at.UnixNano(), p.TimeNanos)
@@ -112,8 +119,7 @@ func TestHostileNames(t *testing.T) {
 	require.NoError(t, w.Write(&reader.Event{System: "user_events", Name: "a\x1b[2J"}))
 	require.NoError(t, w.Lost("user_events:a\x1b[2J", 3, time.Time{}))
 	require.NoError(t, w.Close())
-	p, err := profile.Parse(&b)
-	require.NoError(t, err)
+	p := parse(t, &b)
 	assert.Equal(t, map[string][]string{"event": {`user_events:a\x1b[2J`}}, p.Sample[0].Label)
 	assert.Equal(t, []string{`3 records of user_events:a\x1b[2J were lost`}, p.Comments)
 }
@@ -130,9 +136,7 @@ func TestProgram(t *testing.T) {
 		require.NoError(t, w.Write(ev))
 	}
 	require.NoError(t, w.Close())
-	p, err := profile.Parse(&b)
-	require.NoError(t, err)
-	require.NoError(t, p.CheckValid())
+	p := parse(t, &b)
 	var files []string
 	for _, m := range p.Mapping {
 		files = append(files, m.File)
@@ -143,8 +147,7 @@ func TestProgram(t *testing.T) {
 func TestWeight(t *testing.T) {
 	b, err := write(t, Options{Weight: "bytes"})
 	require.NoError(t, err)
-	p, err := profile.Parse(b)
-	require.NoError(t, err)
+	p := parse(t, b)
 	assert.Equal(t, map[string]int64{"handleRequest": 30, "retry": 12, "[no stack]": 5}, perFunction(p, 0))
 	assert.Equal(t, map[string]int64{"handleRequest": 29 * 30 / 2, "retry": 24, "[no stack]": 0}, perFunction(p, 1))
 	assert.Equal(t, "bytes", p.DefaultSampleType)
@@ -166,8 +169,7 @@ func TestDuration(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
 	assert.ErrorIs(t, w.Write(ev), errClosed)
-	p, err := profile.Parse(&b)
-	require.NoError(t, err)
+	p := parse(t, &b)
 	assert.Equal(t, []int64{1, 250_000_000}, p.Sample[0].Value)
 	assert.Equal(t, "nanoseconds", p.SampleType[1].Unit)
 }
@@ -197,8 +199,7 @@ func TestExtremes(t *testing.T) {
 				require.NoError(t, w.Write(&reader.Event{Name: "a", PID: 1, Time: at.Add(time.Duration(i)), Fields: []reader.Field{field("n", v)}}))
 			}
 			require.NoError(t, w.Close())
-			p, err := profile.Parse(&b)
-			require.NoError(t, err)
+			p := parse(t, &b)
 			assert.Equal(t, []int64{int64(len(c.values)), c.want}, p.Sample[0].Value)
 		})
 	}
@@ -229,8 +230,7 @@ func TestTimes(t *testing.T) {
 				w = NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
 			}
 			require.NoError(t, w.Close())
-			p, err := profile.Parse(&b)
-			require.NoError(t, err)
+			p := parse(t, &b)
 			assert.Equal(t, c.time, p.TimeNanos)
 			assert.Equal(t, c.duration, p.DurationNanos)
 		})
@@ -289,9 +289,7 @@ func TestSpans(t *testing.T) {
 	}
 	write(4, 9, 9)
 	require.NoError(t, w.Close())
-	p, err := profile.Parse(&b)
-	require.NoError(t, err)
-	require.NoError(t, p.CheckValid())
+	p := parse(t, &b)
 	assert.Len(t, p.Sample, maxSpans+2, "without ids are stacks 3 and 4")
 	assert.Equal(t, []string{"1001 records have no trace_id and span_id: these are of 16384 spans at most"}, p.Comments)
 	total := int64(0)

@@ -3,7 +3,9 @@ package collectortest
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -210,4 +212,131 @@ func TestKubernetesService(t *testing.T) {
 	image := string(file(t, root, "examples", "service", "Containerfile"))
 	assert.Contains(t, image, `CMD ["`+strings.Join(c.Args, `", "`)+`"]`)
 	assert.Contains(t, image, fmt.Sprintf("USER %d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup))
+}
+
+// TestKubernetesCommand: the DaemonSet of the command has flags that the command knows, the capabilities of the Collector's, and mounts for
+// names of pods and for the files that it writes.
+func TestKubernetesCommand(t *testing.T) {
+	testscale.HostOnly(t)
+	root := path.Join(distribution, "..", "..")
+	ds := decode[apps.DaemonSet](t, file(t, root, "cmd", "uevents", "daemonset.yaml"))
+	assert.Equal(t, []string{"apps/v1", "DaemonSet"}, []string{ds.APIVersion, ds.Kind})
+	assert.Equal(t, ds.Spec.Selector.MatchLabels, ds.Spec.Template.Labels)
+	pod := ds.Spec.Template.Spec
+	assert.True(t, pod.HostPID)
+	assert.False(t, pod.HostNetwork || pod.HostIPC || *pod.AutomountServiceAccountToken)
+	require.Len(t, pod.Containers, 1)
+	c, collector := pod.Containers[0], daemonSet(t).Spec.Template.Spec.Containers[0]
+	assert.Equal(t, collector.SecurityContext.Capabilities, c.SecurityContext.Capabilities)
+	assert.True(t, *c.SecurityContext.ReadOnlyRootFilesystem)
+
+	require.Equal(t, "record", c.Args[0])
+	_, help, _ := strings.Cut(string(file(t, root, "docs", "command.md")), "## uevents record\n")
+	help, _, _ = strings.Cut(help, "\n## ")
+	mounted := map[string]bool{}
+	for i, m := range c.VolumeMounts {
+		mounted[m.MountPath] = m.ReadOnly
+		assert.Equal(t, m.Name, pod.Volumes[i].Name)
+		assert.Equal(t, m.MountPath, pod.Volumes[i].HostPath.Path)
+	}
+	for _, arg := range c.Args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		assert.Regexp(t, name+`[ \n]`, help)
+		if name == "--output" {
+			assert.Contains(t, mounted, path.Dir(value))
+		}
+	}
+	assert.Equal(t, map[string]bool{"/sys/kernel/tracing": true, "/var/log/pods": true, "/var/log/containers": true, "/var/log/uevents": false}, mounted)
+
+	image := string(file(t, root, "cmd", "uevents", "Containerfile"))
+	assert.Contains(t, image, `ENTRYPOINT ["/uevents"]`)
+	assert.Contains(t, image, "-t "+c.Image+" ")
+}
+
+// manifest is a configuration of the Collector builder.
+type manifest struct {
+	Dist struct {
+		Module      string `json:"module"`
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Version     string `json:"version"`
+		OutputPath  string `json:"output_path"`
+		Resource    struct {
+			Detection struct {
+				Detectors []map[string]struct{} `json:"detectors"`
+			} `json:"detection"`
+		} `json:"resource"`
+	} `json:"dist"`
+	Receivers  []component `json:"receivers"`
+	Processors []component `json:"processors"`
+	Exporters  []component `json:"exporters"`
+	Extensions []component `json:"extensions"`
+	Providers  []component `json:"providers"`
+}
+
+type component struct {
+	GoMod  string `json:"gomod"`
+	Import string `json:"import,omitempty"`
+}
+
+func (m manifest) modules() (list []string) {
+	for _, components := range [][]component{m.Receivers, m.Processors, m.Exporters, m.Extensions, m.Providers} {
+		for _, c := range components {
+			list = append(list, c.GoMod)
+		}
+	}
+	return list
+}
+
+func file(t *testing.T, elem ...string) []byte {
+	text, err := os.ReadFile(filepath.Join(elem...))
+	require.NoError(t, err)
+	return text
+}
+
+func readManifest(t *testing.T, name string) (m manifest) {
+	require.NoError(t, yaml.UnmarshalStrict(file(t, distribution, name), &m), name)
+	return m
+}
+
+// TestManifests: a user can build the published Collector, and the one of the tests has its components at the same versions, as
+// far as it has them.
+func TestManifests(t *testing.T) {
+	testscale.HostOnly(t)
+	published, plain := readManifest(t, "manifest.yaml"), readManifest(t, "manifest-plain.yaml")
+	assert.Equal(t, published.Dist.Name, plain.Dist.Name)
+	versions := map[string]string{}
+	for _, m := range published.modules() {
+		name, version, ok := strings.Cut(m, " ")
+		require.True(t, ok, m)
+		require.NotContains(t, versions, name)
+		require.NotContains(t, name, "/internal/", "a user's builder cannot import it")
+		versions[name] = version
+	}
+	shared := 0
+	for _, m := range plain.modules() {
+		name, version, _ := strings.Cut(m, " ")
+		if want, ok := versions[name]; ok {
+			assert.Equal(t, want, version, name)
+			shared++
+		}
+	}
+	assert.Greater(t, shared, 5)
+
+	// One release of the Collector everywhere: in the manifests, for the builder, in the modules.
+	builders := regexp.MustCompile(`/cmd/builder@(v[\d.]+)`)
+	release := versions["go.opentelemetry.io/collector/processor/memorylimiterprocessor"]
+	for _, name := range []string{"collector/distribution/manifest.yaml", "collector/distribution/Containerfile", ".ci/collector", "docs/collector.md"} {
+		found := builders.FindAllSubmatch(file(t, distribution, "..", "..", filepath.FromSlash(name)), -1)
+		require.NotEmpty(t, found, name)
+		for _, f := range found {
+			assert.Equal(t, release, string(f[1]), name)
+		}
+	}
+	for _, module := range []string{"collector/usereventsreceiver", "collector/distribution/internal/collectortest"} {
+		text := file(t, distribution, "..", "..", filepath.FromSlash(module), "go.mod")
+		for _, m := range regexp.MustCompile(`(?m)^\s(go\.opentelemetry\.io/collector/\S+) (v0\.\S+)`).FindAllSubmatch(text, -1) {
+			assert.Equal(t, release, string(m[2]), "%s requires %s", module, m[1])
+		}
+	}
 }

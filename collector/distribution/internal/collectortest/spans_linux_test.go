@@ -58,23 +58,17 @@ func TestSpansOfSeveralProcessors(t *testing.T) {
 // writeSpans writes spans with an event and a link, the records of each on several CPUs.
 func writeSpans(w *writer) (err error) {
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	defer func() { err = errors.Join(err, p.Close()) }()
 	kernel := ueventstest.NewKernel(nil)
 	defer func() { err = errors.Join(err, kernel.Close()) }()
 	simulated := kernel.Provider()
 	defer func() { err = errors.Join(err, simulated.Close()) }()
 	provider, err := ueventstrace.NewTracerProvider(named("spans"), ueventstrace.WithProvider(simulated))
-	if err != nil {
-		return err
-	}
+	must(err)
 	defer func() { err = errors.Join(err, provider.Shutdown(context.Background())) }()
 	tool, err := kernel.Attach(ueventstest.Perf, "*")
-	if err != nil {
-		return err
-	}
+	must(err)
 	records := func(n int) []ueventstest.Record {
 		endSpan(provider.Tracer("shop"), fmt.Sprint("span ", n))
 		var list []ueventstest.Record
@@ -87,16 +81,13 @@ func writeSpans(w *writer) (err error) {
 	}
 	events, counts := map[string]*uevents.Event{}, map[string]uint64{}
 	for _, r := range records(0) {
-		if events[r.Event], err = p.Register(r.Declaration, nil); err != nil {
-			return err
-		}
+		events[r.Event], err = p.Register(r.Declaration, nil)
+		must(err)
 	}
 	var threads []*pinned
 	for cpu := range runtime.NumCPU() {
 		t, err := newPinned(cpu)
-		if err != nil {
-			return err
-		}
+		must(err)
 		threads = append(threads, t)
 	}
 	turn := 0

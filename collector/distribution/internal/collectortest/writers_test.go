@@ -45,19 +45,19 @@ var surroundings = map[string]func() error{}
 
 func TestMain(m *testing.M) {
 	if f := surroundings[os.Getenv(envSurroundings)]; f != nil {
-		if err := f(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		must(f())
 	}
 	f, ok := writers[os.Getenv(envWriter)]
 	if !ok {
 		leakcheck.Main(m)
 	}
 	w, err := parseWriter(os.Args[1:])
-	if err == nil {
-		err = f(w)
-	}
+	must(err)
+	must(f(w))
+}
+
+// must ends a writer that has an error.
+func must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -129,21 +129,22 @@ func (w *writer) wait() error {
 // writeSlog writes log records with five attributes.
 func writeSlog(w *writer) error {
 	h, err := sloghandler.New(named("slog"), nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	logger := slog.New(h)
 	err = w.run(func(n int) error {
 		request(logger, n)
 		return nil
-	}, func() map[string]uint64 {
-		counts := map[string]uint64{}
-		for name, s := range h.Stats() {
-			counts[name] = s.Written
-		}
-		return counts
-	})
+	}, func() map[string]uint64 { return writtenOf(h) })
 	return errors.Join(err, h.Close())
+}
+
+// writtenOf returns the numbers of records that a handler has written.
+func writtenOf(h *sloghandler.Handler) map[string]uint64 {
+	counts := map[string]uint64{}
+	for name, s := range h.Stats() {
+		counts[name] = s.Written
+	}
+	return counts
 }
 
 // request logs a record. It is also what the benchmark has in a file.
@@ -157,9 +158,7 @@ const failing = 10
 // writeRequests writes the log records of requests: two of level debug, one of level info, and one of level error if the request fails.
 func writeRequests(w *writer) error {
 	h, err := sloghandler.New(named("requests"), &sloghandler.Options{TraceContext: oteltrace.Context})
-	if err != nil {
-		return err
-	}
+	must(err)
 	l := slog.New(h)
 	err = w.run(func(n int) error {
 		id := trace.TraceID{}
@@ -172,13 +171,7 @@ func writeRequests(w *writer) error {
 		}
 		l.DebugContext(ctx, "frees the memory", "n", n)
 		return nil
-	}, func() map[string]uint64 {
-		counts := map[string]uint64{}
-		for name, s := range h.Stats() {
-			counts[name] = s.Written
-		}
-		return counts
-	})
+	}, func() map[string]uint64 { return writtenOf(h) })
 	return errors.Join(err, h.Close())
 }
 
@@ -186,13 +179,9 @@ func writeRequests(w *writer) error {
 func writeOtel(w *writer) error {
 	ctx := context.Background()
 	logs, err := ueventslog.NewLoggerProvider(named("otel"))
-	if err != nil {
-		return err
-	}
+	must(err)
 	spans, err := ueventstrace.NewTracerProvider(named("otel"))
-	if err != nil {
-		return err
-	}
+	must(err)
 	logger, tracer := logs.Logger("shop"), spans.Tracer("shop")
 	err = w.run(func(n int) error {
 		if n%2 == 1 {
@@ -226,18 +215,14 @@ var eventHeaders = filepath.Join("..", "..", "..", "..", "cmd", "uevents", "inte
 // writeHeaders writes EventHeader records that other programs made, in turn.
 func writeHeaders(w *writer) error {
 	text, err := os.ReadFile(w.more[0])
-	if err != nil {
-		return err
-	}
+	must(err)
 	_, rest, _ := strings.Cut(string(text), "\n-- records --\n")
 	lines, _, ok := strings.Cut(rest, "\n-- ")
 	if !ok {
 		return fmt.Errorf("%s has no records", w.more[0])
 	}
 	p, err := uevents.Open(nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	type golden struct {
 		name    string
 		event   *uevents.Event
@@ -247,14 +232,12 @@ func writeHeaders(w *writer) error {
 	for line := range strings.Lines(lines) {
 		name, digits, _ := strings.Cut(line, " ")
 		g := golden{name: named(name)}
-		if g.payload, err = hex.DecodeString(strings.Join(strings.Fields(digits), "")); err != nil {
-			return err
-		}
+		g.payload, err = hex.DecodeString(strings.Join(strings.Fields(digits), ""))
+		must(err)
 		g.payload = append(make([]byte, uevents.IndexSize), g.payload...)
 		d := tracepoint.MustParse(g.name + " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level")
-		if g.event, err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact}); err != nil {
-			return err
-		}
+		g.event, err = p.Register(d, &uevents.EventOptions{Naming: uevents.NameExact})
+		must(err)
 		all = append(all, g)
 	}
 	counts := map[string]uint64{}

@@ -1,0 +1,143 @@
+//go:build !386 && !arm && !mips && !mipsle
+
+package reader
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/processcontext"
+	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
+	"github.com/userevents/userevents-go/uevents"
+)
+
+// TestMemoryOfEnded: of programs that have ended, of which there may be any number, a reader keeps no more than the sums of their counts, after
+// notices of their losses.
+func TestMemoryOfEnded(t *testing.T) {
+	testscale.HostOnly(t)
+	for name, mode := range map[string]ReadMode{"stream": ReadStream, "counts": ReadCounts, "snapshot": ReadSnapshot} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testMemoryOfEnded(t, mode) }) // the reader looks at losses once a second
+		})
+	}
+}
+
+func testMemoryOfEnded(t *testing.T, mode ReadMode) {
+	const event = "user_events:mem_kept_info"
+	var lost uint64
+	r, err := Open(&Options{
+		Events: []string{"mem_kept"}, Transport: TransportMemory, Processes: []int{os.Getpid()}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10,
+		Notify: func(n Notice) {
+			if n.Kind == NoticeLost {
+				assert.Equal(t, event, n.Event)
+				lost += n.Count
+			}
+		},
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	m := r.session.(*memorySession)
+	published, err := processcontext.Publish([]processcontext.Attribute{{Key: "service.name", Value: "kept"}, {Key: "zone", Value: "a"}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, published.Close()) }()
+	until := func(says string, condition func() bool) {
+		t.Helper()
+		testscale.Eventually(t, func() bool {
+			r.CheckNotices()
+			_, err := r.Stats()
+			if mode == ReadSnapshot {
+				err = errors.Join(err, r.Snapshot(func(*Event) error { return nil }))
+			}
+			if mode == ReadStream {
+				for r.SetDeadline(time.Now()); err == nil; err = r.Next(new(Event)) {
+				}
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				err = nil
+			}
+			require.NoError(t, err)
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return condition()
+		}, "%s", says)
+	}
+	const rounds, n = 3, 2000
+	for range rounds {
+		p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+		require.NoError(t, err)
+		h, err := sloghandler.New("mem_kept", &sloghandler.Options{Provider: p})
+		require.NoError(t, err)
+		logger := slog.New(h)
+		until("the event is not enabled", func() bool { return logger.Enabled(t.Context(), slog.LevelInfo) })
+		for range n {
+			logger.Info("some text that takes room in the ring")
+		}
+		require.NoError(t, errors.Join(h.Close(), p.Close()))
+		until("the end is not noticed", func() bool { return m.events() == 0 && m.ended[event] != nil && m.ended[event].seen })
+	}
+	until("the counts stay with those of events that go on", func() bool { return len(m.ended) == 0 })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	assert.Empty(t, m.by)
+	assert.Empty(t, m.attachedOf)
+	assert.Empty(t, m.names)
+	assert.Empty(t, r.sources)
+	assert.Zero(t, r.processes.contexts.bytes.Load())
+	assert.EqualValues(t, rounds*n, m.gone.Matched)
+	assert.NotZero(t, m.gone.Lost)
+	if mode != ReadCounts { // whose caller has the counts
+		assert.Equal(t, m.gone.Lost, lost)
+	}
+}
+
+// TestNoFollowRefused: a Reader that follows nothing, and finds no event in shared memory, has nothing to read, also if the kernel refuses
+// to list its events. The error says so. One that follows waits.
+func TestNoFollowRefused(t *testing.T) {
+	testscale.HostOnly(t)
+	denied := &fs.PathError{Op: "open", Path: "user_events_status", Err: fs.ErrPermission}
+	for _, refused := range []error{denied, fs.ErrNotExist, errors.ErrUnsupported} {
+		for _, noFollow := range []bool{true, false} {
+			r, err := newReader(&Options{Events: []string{"nofollow_none"}, NoFollow: noFollow}, "/proc")
+			require.NoError(t, err)
+			r.session, err = r.withMemory(nil)
+			require.NoError(t, err)
+			err = r.start(false, refused)
+			if !noFollow {
+				require.NoError(t, err)
+				require.NoError(t, r.Close())
+				continue
+			}
+			assert.ErrorIs(t, err, fs.ErrNotExist)
+			if errors.Is(refused, denied) {
+				assert.ErrorIs(t, err, fs.ErrPermission)
+				assert.EqualError(t, err, "no event matches nofollow_none; the kernel's events are not read: "+denied.Error())
+			} else {
+				assert.EqualError(t, err, "no event matches nofollow_none")
+			}
+		}
+	}
+}
+
+// TestMemoryKinds: programs that make up events take a bounded amount of memory, and later events are remembered all the same.
+func TestMemoryKinds(t *testing.T) {
+	r, err := newReader(&Options{Events: []string{"mem"}, Transport: TransportMemory}, "/proc")
+	require.NoError(t, err)
+	m := &memorySession{r: r, kinds: map[string]*memoryKind{}}
+	for i := range 2*maxKinds + 1 {
+		m.kind(tracepoint.MustParse(fmt.Sprintf("mem_%d u64 a", i)))
+		assert.LessOrEqual(t, len(m.kinds), maxKinds)
+	}
+	later := tracepoint.MustParse("mem_later u64 a")
+	assert.Same(t, m.kind(later), m.kind(later))
+	assert.NotNil(t, m.kind(later).decoder)
+}
