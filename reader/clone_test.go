@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // TestCloneSharesNothing: a clone has all fields of an event, and stays as it is when all the memory of the event changes. For Header see
@@ -57,7 +55,7 @@ func (f *filler) fill(v reflect.Value) {
 	case Value:
 		v.Set(reflect.ValueOf(f.value()))
 		return
-	case time.Time, *Process, *Decoder, *eventheader.Event:
+	case time.Time, *Process, *Decoder, *Header:
 		return
 	}
 	switch v.Kind() {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )

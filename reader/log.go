@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // The layouts of log records. Declared records have no message, and fields of their own.

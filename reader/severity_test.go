@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // TestSlogLevels: a level has package slog's name, and the nearest severity of OpenTelemetry.

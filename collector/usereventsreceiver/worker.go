@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
+	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
-	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

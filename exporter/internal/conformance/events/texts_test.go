@@ -22,11 +22,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
