@@ -105,7 +105,7 @@ func TestDecodeAllocations(t *testing.T) {
 	if testscale.Race {
 		t.Skip("not under the race detector: it allocates")
 	}
-	for i, want := range []float64{2, 2, 7, 2, 7} {
+	for i, want := range []float64{2, 2, 6, 2, 6} {
 		r := newRig(t)
 		rec := r.writeUsual(i)
 		d, raw := r.decoder(rec), raw(rec)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -20,7 +21,7 @@ func TestAllocations(t *testing.T) {
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	e, err := otlp.NewExporter(otlp.WithProvider(p))
+	e, err := otlp.NewExporter(ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	ctx := t.Context()
 	for name, rm := range testmetrics.Series(100) {

@@ -14,7 +14,7 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -118,7 +118,7 @@ func TestManyAttributes(t *testing.T) {
 		const header, lengths, headers = 6, 10, 24 // of an attribute, what lengths may grow, and the room for other fields of a resource
 		field := header + 4 + 2 + size
 		for limit := 700; limit < 4064; limit += 61 {
-			r := newRig(t, otlp.WithMaxPayload(limit))
+			r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 			tr := r.attach(t)
 			rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 42, Attributes: attribute.NewSet(kvs...)}}})
 			require.NoError(t, r.Export(t.Context(), rm))

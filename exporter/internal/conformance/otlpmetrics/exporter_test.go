@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -29,7 +30,7 @@ type requestOf = collectorpb.ExportMetricsServiceRequest
 
 // TestPeriodicReader: the pipeline that programs have, up to its end.
 func TestPeriodicReader(t *testing.T) {
-	r := newRig(t, nil, otlp.WithTemporalitySelector(nil), otlp.WithAggregationSelector(nil))
+	r := newRig(t, nil, ueventsmetric.WithTemporalitySelector(nil), ueventsmetric.WithAggregationSelector(nil))
 	tr := r.attach(t)
 	reader := sdkmetric.NewPeriodicReader(r.Exporter, sdkmetric.WithInterval(time.Hour))
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
@@ -56,8 +57,8 @@ func TestSelectors(t *testing.T) {
 		assert.Equal(t, sdkmetric.DeltaTemporalitySelector(k), r.Temporality(k), k)
 		assert.Equal(t, sdkmetric.DefaultAggregationSelector(k), r.Aggregation(k), k)
 	}
-	r = newRig(t, otlp.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector),
-		otlp.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation { return sdkmetric.AggregationDrop{} }))
+	r = newRig(t, ueventsmetric.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector),
+		ueventsmetric.WithAggregationSelector(func(sdkmetric.InstrumentKind) sdkmetric.Aggregation { return sdkmetric.AggregationDrop{} }))
 	assert.Equal(t, metricdata.CumulativeTemporality, r.Temporality(sdkmetric.InstrumentKindCounter))
 	assert.Equal(t, sdkmetric.AggregationDrop{}, r.Aggregation(sdkmetric.InstrumentKindCounter))
 }
@@ -167,22 +168,22 @@ func TestUnavailable(t *testing.T) {
 	defer func() { require.NoError(t, errors.Join(p.Close(), q.Close())) }()
 	_, err := q.Register(tracepoint.Declaration{Name: otlp.EventName}, nil)
 	require.NoError(t, err)
-	e, err := otlp.NewExporter(otlp.WithProvider(p))
+	e, err := otlp.NewExporter(ueventsmetric.WithProvider(p))
 	require.ErrorIs(t, err, uevents.ErrConflict)
 	usable(e)
 
-	e, err = otlp.NewExporter(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(511))
+	e, err = otlp.NewExporter(ueventsmetric.WithProvider(newRig(t).borrowed), ueventsmetric.WithMaxPayload(511))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "a limit of 511 bytes is too small: the event takes at least 512")
 	usable(e)
 
-	e, err = otlp.NewExporter(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(-1))
+	e, err = otlp.NewExporter(ueventsmetric.WithProvider(newRig(t).borrowed), ueventsmetric.WithMaxPayload(-1))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "MaxPayload of -1 bytes is negative")
 	require.NoError(t, e.Shutdown(t.Context()))
 
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	e, err = otlp.NewExporter(otlp.WithMaxPayload(5))
+	e, err = otlp.NewExporter(ueventsmetric.WithMaxPayload(5))
 	require.ErrorIs(t, err, fs.ErrInvalid, "on every machine")
 	usable(e)
 	e, err = otlp.NewExporter()

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 )
 
@@ -21,7 +22,7 @@ func FuzzPack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sizes []byte, limit int) {
 		limit = 512 + int(uint(limit)%3600)
 		sizes = sizes[:min(len(sizes), 100)]
-		r := newRig(t, otlp.WithMaxPayload(limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		rm := series(0)
 		metrics := &rm.ScopeMetrics[0].Metrics

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
@@ -22,7 +23,7 @@ import (
 func TestSeries(t *testing.T) {
 	n := testscale.Count(2000, 500)
 	for _, c := range []struct{ limit, payload int }{{0, 4064}, {uevents.MaxPayload, 4064}, {1000, 1000}, {512, 512}} {
-		r := newRig(t, otlp.WithMaxPayload(c.limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(c.limit))
 		tr := r.attach(t)
 		rm := series(n)
 		require.NoError(t, r.Export(t.Context(), rm))
@@ -69,7 +70,7 @@ func TestEdges(t *testing.T) {
 	rm := every()
 	want := witness(t, rm)
 	for limit := 512; limit < 1600; limit += 7 {
-		r := newRig(t, otlp.WithMaxPayload(limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
 		for _, rec := range tr.Records() {
@@ -84,7 +85,7 @@ func TestEdges(t *testing.T) {
 func TestExactFit(t *testing.T) {
 	rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 42, Attributes: manyAttributes(4)}}})
 	export := func(limit int) (payload int, truncated uint64) {
-		r := newRig(t, otlp.WithMaxPayload(limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
 		return len(tr.Records()[0].Payload), r.stats().Truncated
