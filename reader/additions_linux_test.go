@@ -66,7 +66,7 @@ func (a *additionsRig) read() {
 		}
 		require.NoError(a.t, err)
 		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, &ev, nil))
-		n, _ := ev.Value("n")
+		n, _ := reader.ValueOf("n")(&ev)
 		a.got[ev.Severity.String()+"/"+n.String()]++
 	}
 }

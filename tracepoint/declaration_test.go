@@ -171,7 +171,7 @@ func TestErrorOfAnUnnamedField(t *testing.T) {
 }
 
 func TestCommandLimit(t *testing.T) {
-	name := strings.Repeat("n", tracepoint.MaxName)
+	name := strings.Repeat("n", 255)
 	fields := func(last int) tracepoint.Declaration {
 		return tracepoint.Declaration{Name: name, Fields: []tracepoint.Field{
 			{Name: strings.Repeat("f", 240), Type: tracepoint.Scalar(tracepoint.U8)},

@@ -108,9 +108,9 @@ type Type struct {
 	// only. RelLoc and DataLoc types are arrays without a declared length: Len is 0.
 	Len int
 
-	// StructName and StructSize (in bytes) belong to Kind Struct.
-	StructName string
-	StructSize int
+	// structName and structSize (in bytes) belong to Kind Struct.
+	structName string
+	structSize int
 }
 
 // Scalar returns the type of a single value.
@@ -124,7 +124,7 @@ func Dynamic(k Kind) Type { return Type{Kind: k, Location: DataLoc} }
 
 // StructOf returns the type of an opaque structure of size bytes.
 func StructOf(name string, size int) Type {
-	return Type{Kind: Struct, StructName: name, StructSize: size}
+	return Type{Kind: Struct, structName: name, structSize: size}
 }
 
 // String returns the kernel's spelling, such as "u32", "char[16]" or
@@ -135,7 +135,7 @@ func (t Type) String() string {
 	case t.Location != Fixed && int(t.Location) < len(locationPrefix):
 		return locationPrefix[t.Location] + t.Kind.String() + "[]"
 	case t.Kind == Struct:
-		return "struct " + t.StructName
+		return "struct " + t.structName
 	case t.Len > 0:
 		return t.Kind.String() + "[" + strconv.Itoa(t.Len) + "]"
 	default:
@@ -150,7 +150,7 @@ func (t Type) FixedSize() int {
 	case t.Location != Fixed:
 		return 4
 	case t.Kind == Struct:
-		return t.StructSize
+		return t.structSize
 	case t.Len > 0:
 		return t.Kind.Size() * t.Len
 	default:
@@ -167,10 +167,10 @@ func (t Type) check() string {
 		return "unknown location"
 	case t.Location != Fixed && (t.Kind == Struct || t.Len != 0):
 		return "a dynamic field is an array of an integer kind without a length"
-	case t.Kind == Struct && !isIdentifier(t.StructName):
-		return fmt.Sprintf("struct name %q is not an identifier", t.StructName)
-	case t.Kind == Struct && (t.StructSize < 1 || t.StructSize > maxStruct):
-		return fmt.Sprintf("struct size %d is not between 1 and %d", t.StructSize, maxStruct)
+	case t.Kind == Struct && !isIdentifier(t.structName):
+		return fmt.Sprintf("struct name %q is not an identifier", t.structName)
+	case t.Kind == Struct && (t.structSize < 1 || t.structSize > maxStruct):
+		return fmt.Sprintf("struct size %d is not between 1 and %d", t.structSize, maxStruct)
 	case t.Kind == Struct:
 		return ""
 	case t.Len < 0 || t.Len > maxArray:
@@ -195,7 +195,7 @@ func parseType(s string) (Type, string) {
 		}
 	}
 	if name, ok := strings.CutPrefix(s, "struct "); ok {
-		return Type{Kind: Struct, StructName: name}, ""
+		return Type{Kind: Struct, structName: name}, ""
 	}
 	base, length, isArray := strings.Cut(s, "[")
 	t.Kind = kindOf(base)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/backend"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -58,7 +59,7 @@ func TestRegisterErrno(t *testing.T) {
 // TestUnwritableEvent: fixed fields above the limit are reported on every machine, and register nothing.
 func TestUnwritableEvent(t *testing.T) {
 	large := declare(t, "some_event struct s a 4000; u64 b; char[57] c")
-	require.Equal(t, uevents.MaxPayload+1, large.FixedSize())
+	require.Equal(t, tracepoint.MaxPayload+1, large.FixedSize())
 	fits := declare(t, "some_event struct s a 4000; u64 b; char[56] c")
 	_, p, k := newSpy(t, nil)
 	for _, p := range []*uevents.Provider{p, nil} {

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -68,7 +67,7 @@ func TestAvailable(t *testing.T) {
 			telemetry := componenttest.NewTelemetry()
 			cfg := fast()
 			cfg.Transport, cfg.Discovery.RetryInterval = c.transport, time.Hour // one attempt
-			r, err := m.factory.CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, consumertest.NewNop())
+			r, err := m.factory.CreateLogs(t.Context(), newSettings(telemetry), cfg, consumertest.NewNop())
 			require.NoError(t, err)
 			h := newHost()
 			require.NoError(t, r.Start(t.Context(), h))

@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -48,7 +47,7 @@ func testRules(t *testing.T, read Transport, write uevents.Transport) {
 	cfg.Events, cfg.Level, cfg.Transport, cfg.Discovery.PollInterval = []string{"rcvrules"}, "warn", read, 10*time.Millisecond
 	cfg.Discovery.RulesFile = filepath.Join(t.TempDir(), "rules.yaml")
 	telemetry := componenttest.NewTelemetry()
-	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &s)
+	r, err := NewFactory().CreateLogs(t.Context(), newSettings(telemetry), cfg, &s)
 	require.NoError(t, err)
 	host := newHost()
 	require.NoError(t, r.Start(t.Context(), host))

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
@@ -38,7 +37,7 @@ func TestWhere(t *testing.T) {
 	var s sink
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
-	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &s)
+	r, err := NewFactory().CreateLogs(t.Context(), newSettings(telemetry), cfg, &s)
 	require.NoError(t, err)
 	require.NoError(t, r.Start(t.Context(), newHost()))
 	testscale.Eventually(t, func() bool { return logger.Enabled(t.Context(), slog.LevelInfo) }, "the receiver does not attach")

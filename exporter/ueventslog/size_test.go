@@ -19,7 +19,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -67,7 +67,7 @@ func TestOversized(t *testing.T) {
 			t.Run(name+"/"+strconv.Itoa(limit), func(t *testing.T) {
 				rig, tr := traced(t, ueventslog.WithMaxPayload(limit), ueventslog.WithDeclarations(httpRequest), ueventslog.WithResourceAttributes("host.name"))
 				if limit == 0 {
-					limit = uevents.MaxPayload
+					limit = tracepoint.MaxPayload
 				}
 				r := event(log.SeverityInfo, "http.request")
 				r.SetBody(attribute.StringValue("a body"))

@@ -29,6 +29,7 @@ import (
 	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -228,7 +229,7 @@ func TestTextsInEveryPosition(t *testing.T) {
 						require.NotEmpty(t, records)
 						marked, truncated := false, false
 						for _, raw := range records {
-							assert.LessOrEqual(t, len(raw.Payload), uevents.MaxPayload)
+							assert.LessOrEqual(t, len(raw.Payload), tracepoint.MaxPayload)
 							text, cut := textOf(t, raw)
 							marked = marked || strings.Contains(text, "7777")
 							truncated = truncated || cut

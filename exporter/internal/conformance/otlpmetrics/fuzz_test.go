@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 )
 
 // FuzzPack: however large names and points are, every event keeps the limit, every point is in

@@ -14,15 +14,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestSeries: 2,000 series are all there, once and in order, in about as few events as can be.
 func TestSeries(t *testing.T) {
 	n := testscale.Count(2000, 500)
-	for _, c := range []struct{ limit, payload int }{{0, 4064}, {uevents.MaxPayload, 4064}, {1000, 1000}, {512, 512}} {
+	for _, c := range []struct{ limit, payload int }{{0, 4064}, {tracepoint.MaxPayload, 4064}, {1000, 1000}, {512, 512}} {
 		r := newRig(t, ueventsmetric.WithMaxPayload(c.limit))
 		tr := r.attach(t)
 		rm := series(n)
