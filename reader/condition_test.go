@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/condition"
 )
 
 // conditionSamples are a log record, a span, a data point and a record of the kernel.
@@ -166,7 +168,7 @@ func FuzzCondition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseCondition(text)
 		if err != nil {
-			var e *ConditionError
+			var e *condition.Error
 			require.ErrorAs(t, err, &e)
 			require.True(t, c == nil && e.At >= 0 && e.At <= len(text) && e.Text == text && e.Problem != "", "%#v", e)
 			return

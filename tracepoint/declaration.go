@@ -89,9 +89,9 @@ type Field struct {
 	Type Type
 }
 
-// String returns the field in command syntax, such as "u16 status" or
+// text returns the field in command syntax, such as "u16 status" or
 // "struct point p 8".
-func (f Field) String() string {
+func (f Field) text() string {
 	s := f.Type.String() + " " + f.Name
 	if f.Type.Kind == Struct {
 		s += " " + strconv.Itoa(f.Type.structSize)
@@ -123,7 +123,7 @@ func (d Declaration) FieldList() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(f.String())
+		b.WriteString(f.text())
 	}
 	return b.String()
 }

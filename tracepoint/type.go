@@ -12,7 +12,7 @@ type Kind uint8
 // The kinds that the kernel accepts. It has no floating-point kind, and refuses
 // long because its size differs between 32-bit and 64-bit programs.
 const (
-	KindInvalid Kind = iota
+	kindInvalid Kind = iota
 	U8
 	S8
 	U16
@@ -35,7 +35,7 @@ var kinds = [...]struct {
 	size   int
 	signed bool
 }{
-	KindInvalid: {"invalid", 0, false},
+	kindInvalid: {"invalid", 0, false},
 	U8:          {"u8", 1, false},
 	S8:          {"s8", 1, true},
 	U16:         {"u16", 2, false},
@@ -79,7 +79,7 @@ func kindOf(name string) Kind {
 			return k
 		}
 	}
-	return KindInvalid
+	return kindInvalid
 }
 
 // Location says where the bytes of a field are.
@@ -161,7 +161,7 @@ func (t Type) FixedSize() int {
 // check returns what is wrong with the type, or "".
 func (t Type) check() string {
 	switch {
-	case t.Kind == KindInvalid || t.Kind > Struct:
+	case t.Kind == kindInvalid || t.Kind > Struct:
 		return "unknown type"
 	case t.Location > DataLoc:
 		return "unknown location"
@@ -223,7 +223,7 @@ func parseLength(s string) (uint64, error) {
 }
 
 func (t Type) problem(spelling string) string {
-	if t.Kind == KindInvalid {
+	if t.Kind == kindInvalid {
 		if strings.Contains(spelling, "long") {
 			return fmt.Sprintf("type %q is refused by the kernel: use s64 or u64", spelling)
 		}

@@ -15,7 +15,7 @@ func TestKinds(t *testing.T) {
 		size   int
 		signed bool
 	}{
-		{tracepoint.KindInvalid, "invalid", 0, false},
+		{tracepoint.Kind(0), "invalid", 0, false},
 		{tracepoint.U8, "u8", 1, false},
 		{tracepoint.S8, "s8", 1, true},
 		{tracepoint.U16, "u16", 2, false},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/condition"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
@@ -143,7 +144,7 @@ func quoteValue(s string) (string, error) {
 // parseCondition parses a condition of the command line. The error shows the place.
 func parseCondition(flag, text string) (*reader.Condition, error) {
 	c, err := reader.ParseCondition(text)
-	wrong, ok := errors.AsType[*reader.ConditionError](err)
+	wrong, ok := errors.AsType[*condition.Error](err)
 	if !ok {
 		return c, err
 	}
