@@ -215,7 +215,6 @@ var headerSeverities = [...]Severity{
 	eventheader.LevelVerbose + 1: SeverityTrace,
 }
 
-// severityOfHeader returns the severity of an EventHeader level.
 func severityOfHeader(level eventheader.Level) Severity {
 	if int(level) >= len(headerSeverities) {
 		return SeverityTrace

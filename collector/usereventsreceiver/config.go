@@ -215,7 +215,6 @@ func processors() int {
 	return runtime.NumCPU() // where the kernel's events cannot be read either
 }
 
-// converterOptions returns the options of the conversion.
 func (c *Config) converterOptions() *otlp.Options {
 	a := &c.Attributes
 	o := &otlp.Options{

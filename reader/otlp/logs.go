@@ -41,7 +41,6 @@ func (l *logs) reset() {
 	*l = logs{data: plog.NewLogs(), resources: map[*resource]plog.ResourceLogs{}, scopes: map[origin]plog.LogRecordSlice{}}
 }
 
-// group returns the log records of an origin.
 func (l *logs) group(o origin) plog.LogRecordSlice {
 	if o != l.last {
 		l.last, l.list = o, l.find(o)

@@ -35,7 +35,6 @@ and recordings (see uevents help where):
   status >= 500 and not (http.route ~ "/health*")
   duration > 100ms or message =~ "(?i)timeout"`
 
-// addConditions adds the flags.
 func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flags = flags
