@@ -24,7 +24,7 @@ type Declaration[T any] struct {
 // AnyDeclaration is a [Declaration] of any type.
 type AnyDeclaration interface{ declaration() *declaration }
 
-// DeclarationOptions are the options of [Declare]. The zero value and nil mean defaults.
+// DeclarationOptions are the options of [Declare].
 type DeclarationOptions struct {
 	// Name is the event's name without the handler's. Empty means the message, as
 	// [typed.FieldName] makes a name of it. Names of other adapters' events are an error: span, span_start,

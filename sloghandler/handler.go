@@ -20,9 +20,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Options are the options of [New]. The zero value and nil mean defaults. The first three
-// are those of [slog.HandlerOptions]. New copies the options; functions must be safe for
-// concurrent use.
+// Options are the options of [New]. The first three are those of [slog.HandlerOptions]. New copies the options;
+// functions must be safe for concurrent use.
 type Options struct {
 	// AddSource fills in the field source with the function, file and line of the log call.
 	AddSource bool
@@ -76,8 +75,7 @@ type Options struct {
 }
 
 // Handler is a [slog.Handler] that writes records as user events. Handlers come from [New]
-// and from methods of other handlers; nil and the zero value are not usable. Methods may be called
-// concurrently, also during and after Close.
+// and from methods of other handlers. Methods may be called concurrently, also during and after Close.
 type Handler struct {
 	*sink
 

@@ -28,7 +28,7 @@ import (
 )
 
 // Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
-// Close. Events come from [Define]; nil and the zero value are not usable.
+// Close. Events come from [Define].
 type Event[T any] struct {
 	ev        *uevents.Event
 	plan      *typed.Plan[T] // nil if T or the name cannot be declared

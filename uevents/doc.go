@@ -31,10 +31,11 @@
 // payload. An empty text is a word of size 1 with the offset of a zero byte, and not the word 0: the kernel would look for its NUL before
 // the payload, and refuse the record with EFAULT unless a zero byte happens to be there.
 //
-// # Errors
+// # Zero values and errors
 //
-// Every constructor returns something usable: where events are not supported, [Open] and [Provider.Register] return a provider and events that are
-// never enabled, beside an error. [Probe] reports kernel support and permissions. About support there is one contract:
+// In all packages of this library, nil options and the zero value of options mean defaults, and a nil [Provider] registers nothing. Events, handlers and
+// exporters come from constructors, which never return nil: with an error they return a value that is never enabled. A nil or zero
+// [Event] is not usable, since a check for it would be a second branch in Enabled. [Probe] reports kernel support and permissions. About support there is one contract:
 //
 //   - nil: user events work.
 //   - errors.Is(err, [ErrNotSupported]): they conclusively do not, here, whatever errno it also wraps.

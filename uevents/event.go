@@ -19,8 +19,7 @@ import (
 var never atomic.Uintptr
 
 // Event is a registered event. Its methods may be called concurrently, also during and
-// after [Provider.Close]. Events come from [Provider.Register]; the zero value is not
-// usable.
+// after [Provider.Close]. Events come from [Provider.Register].
 type Event struct {
 	// Enabled reads these two and nothing else. The pointer changes once, to &never, when
 	// the event is closed. Nothing that writers change is on their cache line.

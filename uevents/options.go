@@ -21,7 +21,7 @@ const EnvDataFile = "USER_EVENTS_DATA"
 // [Event.WriteRecord] that are reserved for the write index.
 const IndexSize = 4
 
-// Options are the options of [Open]. The zero value and nil mean defaults.
+// Options are the options of [Open].
 type Options struct {
 	// Transport is the way of the events, unless the environment variable [EnvTransport] has a value. With the default, memory is
 	// not tried if Path, File, [EnvDataFile] or a passed descriptor names the kernel's file: then Open returns its error.
@@ -56,8 +56,7 @@ func (o *Options) maxPayload() int {
 	return min(o.MaxPayload, unlimited)
 }
 
-// EventOptions are the options of [Provider.Register]. The zero value and nil mean
-// defaults.
+// EventOptions are the options of [Provider.Register].
 type EventOptions struct {
 	// Naming is the policy for the event's name, by default [NameExact].
 	Naming Naming

@@ -95,7 +95,7 @@ build() { # NAME: builds the tree as it is and files the image
 # unpack leaves out the sources of other processors, documents, tests, and drivers of which a configuration reads Kconfig and
 # Makefile only.
 unpack() {
-  set -- "*/arch/[!$folders]*/*.[chS]" '*.dts' '*.dtsi' '*/Documentation/*/*' '*/tools/testing/*' '*/tools/perf/*' '*/sound/*.[ch]'
+  set -- "*/arch/[!$folders]*/*.[chS]" '*/arch/*.dts' '*/arch/*.dtsi' '*/Documentation/*/*' '*/tools/testing/*' '*/tools/perf/*' '*/sound/*.[ch]'
   for driver in accel crypto gpu hwmon iio infiniband md media mtd net/ethernet net/wireless scsi staging usb; do
     set -- "$@" "*/drivers/$driver/*.[ch]"
   done

@@ -14,30 +14,6 @@ import (
 	"github.com/userevents/userevents-go/exporter/autoexport"
 )
 
-// TestSetupBatch: sizes with which the SDK's batch processors would panic or exhaust the memory are errors, and the defaults apply.
-func TestSetupBatch(t *testing.T) {
-	for variable, values := range map[string][]string{
-		"OTEL_BSP_MAX_QUEUE_SIZE":        {"-1", "0", "1048577", "9223372036854775807", "9223372036854775808", "many"},
-		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": {"-1", "0", "1048577", "9223372036854775807"},
-		"OTEL_BSP_SCHEDULE_DELAY":        {"-1", "0", "9223372036855"},
-		"OTEL_BLRP_MAX_QUEUE_SIZE":       {"-1", "0", "1048577", "9223372036854775807", "many"},
-	} {
-		for _, value := range values {
-			p := newProgram(t, "user_events,otlp")
-			t.Setenv(variable, value)
-			events, otlp, err := p.run(shop)
-			require.ErrorContains(t, err, "autoexport: "+variable+"=\""+value+"\" is not a number from 1 to ")
-			assert.Equal(t, eventsOfShop, events)
-			assert.Equal(t, otlpOfShop, otlp)
-		}
-		t.Setenv(variable, "")
-	}
-	p := newProgram(t, "user_events")
-	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
-	_, _, err := p.run(shop)
-	require.NoError(t, err, "there is no batch processor")
-}
-
 // batches is an exporter of spans that says how many it gets at a time.
 type batches chan int
 
@@ -50,17 +26,17 @@ func (b batches) Shutdown(context.Context) error { return nil }
 // TestSetupBatchSizes: sizes that are possible apply as in the SDK.
 func TestSetupBatchSizes(t *testing.T) {
 	for _, c := range []struct {
-		queue, batch string
-		spans        int
-		want         []int
+		variables string
+		spans     int
+		want      []int
 	}{
-		{"", "", 1000, []int{512, 488}},
-		{"", "7", 16, []int{7, 7, 2}},
-		{" 600 ", "1048576", 600, []int{512, 88}}, // no batch is larger than the queue: the default applies
-		{"3", "", 3, []int{3}},
-		{"1048576", "1048576", 1000, []int{1000}},
+		{"OTEL_BSP_MAX_QUEUE_SIZE=,OTEL_BSP_MAX_EXPORT_BATCH_SIZE=", 1000, []int{512, 488}},
+		{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=7", 16, []int{7, 7, 2}},
+		{"OTEL_BSP_MAX_QUEUE_SIZE= 600 ,OTEL_BSP_MAX_EXPORT_BATCH_SIZE=1048576", 600, []int{512, 88}}, // a larger batch than the queue: the default
+		{"OTEL_BSP_MAX_QUEUE_SIZE=3", 3, []int{3}},
+		{"OTEL_BSP_MAX_QUEUE_SIZE=1048576,OTEL_BSP_MAX_EXPORT_BATCH_SIZE=1048576", 1000, []int{1000}},
 	} {
-		useCounting(t, map[string]string{"OTEL_BSP_MAX_QUEUE_SIZE": c.queue, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": c.batch})
+		useCounting(t, c.variables)
 		shutdown := setupCounting(t)
 		for range c.spans {
 			_, span := otel.Tracer("t").Start(t.Context(), "work")
@@ -78,7 +54,7 @@ func TestSetupBatchSizes(t *testing.T) {
 
 // TestSetupBatchDelay: a delay applies that is possible, in milliseconds.
 func TestSetupBatchDelay(t *testing.T) {
-	useCounting(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"})
+	useCounting(t, "OTEL_BSP_SCHEDULE_DELAY=1")
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		shutdown := setupCounting(t)
@@ -90,13 +66,11 @@ func TestSetupBatchDelay(t *testing.T) {
 	})
 }
 
-// useCounting sets variables, and those that select the exporter that counts spans.
-func useCounting(t *testing.T, variables map[string]string) {
+// useCounting selects the exporter that counts spans, and sets variables.
+func useCounting(t *testing.T, variables string) {
 	newProgram(t, "none")
 	t.Setenv("OTEL_TRACES_EXPORTER", "counting")
-	for variable, value := range variables {
-		t.Setenv(variable, value)
-	}
+	setenv(t, variables)
 }
 
 // setupCounting calls Setup for the exporter that counts spans.

@@ -8,16 +8,17 @@
 //
 //	OTEL_TRACES_EXPORTER=user_events,otlp OTEL_LOGS_EXPORTER=user_events OTEL_METRICS_EXPORTER=otlp ./program
 //
-// It is a module of its own, since OpenTelemetry's autoexport, on which it builds, brings the dependencies of all its exporters.
+// It is a module of its own, since OpenTelemetry's autoexport, on which it builds, brings the dependencies of all its exporters. Setup reads
+// the environment and never changes it.
 //
 // # Variables
 //
 // [Setup] reads these variables. The SDK and the exporters read those of their own, such as OTEL_BSP_* and OTEL_EXPORTER_OTLP_*.
 //
-//	OTEL_TRACES_EXPORTER      names of exporters, separated by commas: user_events, those of
-//	OTEL_LOGS_EXPORTER          OpenTelemetry's autoexport (otlp, console, for metrics prometheus),
-//	OTEL_METRICS_EXPORTER       those that the program registered there, or none; if empty, those
-//	                            of WithDefaultExporters, or otlp
+//	OTEL_TRACES_EXPORTER      names of exporters, separated by commas: user_events, otlp, console,
+//	OTEL_LOGS_EXPORTER          for metrics prometheus, or none; or one name that the program
+//	OTEL_METRICS_EXPORTER       registers with OpenTelemetry's autoexport; if empty, the names of
+//	                            WithDefaultExporters, or otlp
 //	OTEL_TRACES_SAMPLER       which spans the other exporters get, as in the SDK
 //	OTEL_TRACES_SAMPLER_ARG
 //	OTEL_PROPAGATORS          names of propagators, as in OpenTelemetry's autoprop; tracecontext,baggage if empty
@@ -47,8 +48,12 @@
 // events of a span when it ends. A tracing tool gets every span. Whether or not a tool is attached, the other exporters get the spans
 // that the sampler chooses, and the service propagates the same.
 //
-// Metrics have a periodic reader for each exporter, with the interval of OTEL_METRIC_EXPORT_INTERVAL. OTEL_METRICS_PRODUCERS adds to the readers of
-// OpenTelemetry's autoexport, and not to that of user events.
+// Metrics have a periodic reader for each exporter, with the interval of OTEL_METRIC_EXPORT_INTERVAL. OTEL_METRICS_PRODUCERS adds to the readers
+// of otlp and console, and not to that of user events. In a list of exporters it can be prometheus or none.
+//
+// OpenTelemetry's autoexport makes an exporter if its name is the whole value of the variable, and has no way to make those of a list. Setup makes
+// the exporters of a list itself. So it cannot make an exporter, or a producer of metrics, that the program registers there: in
+// a list, such a name is an error, and the others work.
 //
 // # Names
 //

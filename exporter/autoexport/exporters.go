@@ -1,17 +1,35 @@
 package autoexport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploggrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/exporters/stdout/stdoutlog"
+	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
@@ -36,20 +54,24 @@ type selection[E any] struct {
 	others []E
 }
 
-// exporters returns what a variable names, or else the default of the program or OpenTelemetry. Function create makes the
-// exporters beside user_events. The error names those that cannot be made.
-func exporters[E, O any](ctx context.Context, variable, defaults string, create func(context.Context, ...O) (E, error)) (s selection[E], err error) {
+// exporters returns the exporters that a variable names, or else the default of the program or OpenTelemetry. The error names those that
+// cannot be made. Function contrib makes the exporter that the environment names, if it is a single name; this package makes those of
+// lists with function listed.
+func exporters[E, O any](
+	ctx context.Context, variable, defaults string,
+	contrib func(context.Context, ...O) (E, error), listed func(context.Context, string) (E, error),
+) (s selection[E], err error) {
 	var names []string
 	for _, value := range []string{os.Getenv(variable), defaults, "otlp"} {
 		if names = list(value); len(names) > 0 {
 			break
 		}
 	}
-	listed := strings.Join(names, ",")
+	all := strings.Join(names, ",")
 	var errs []error
 	if n := slices.Index(names, "none"); n >= 0 {
 		if names = slices.Delete(names, n, n+1); len(names) > 0 {
-			errs = append(errs, fmt.Errorf("autoexport: %s=%q: none does not go with other exporters and is ignored", variable, listed))
+			errs = append(errs, fmt.Errorf("autoexport: %s=%q: none does not go with other exporters and is ignored", variable, all))
 		}
 	}
 	s.events = slices.Contains(names, exporterName)
@@ -58,9 +80,14 @@ func exporters[E, O any](ctx context.Context, variable, defaults string, create 
 		if name == exporterName {
 			continue
 		}
-		e, err := createOne(ctx, variable, name, create)
+		var e E
+		if cmp.Or(os.Getenv(variable), "otlp") == name {
+			e, err = contrib(ctx)
+		} else {
+			e, err = listed(ctx, name)
+		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("autoexport: %s=%q: exporter %q: %w", variable, listed, name, err))
+			errs = append(errs, fmt.Errorf("autoexport: %s=%q: exporter %q: %w", variable, all, name, err))
 			continue
 		}
 		s.others = append(s.others, e)
@@ -68,23 +95,120 @@ func exporters[E, O any](ctx context.Context, variable, defaults string, create 
 	return s, errors.Join(errs...)
 }
 
-// createOne lets create make the exporter of this name. OpenTelemetry's autoexport takes the name from the
-// variable only, which must not be a list. So the variable has this value meanwhile.
-func createOne[E, O any](ctx context.Context, variable, name string, create func(context.Context, ...O) (E, error)) (e E, err error) {
-	if value, set := os.LookupEnv(variable); value != name {
-		if err := os.Setenv(variable, name); err != nil {
-			return e, err
+// newSpanExporter makes an exporter of spans as OpenTelemetry's autoexport does for a single name.
+func newSpanExporter(ctx context.Context, name string) (sdktrace.SpanExporter, error) {
+	switch protocol := otlpProtocol("TRACES"); {
+	case name == "otlp" && protocol == "http/protobuf":
+		return otlptracehttp.New(ctx)
+	case name == "otlp" && protocol == "grpc":
+		return otlptracegrpc.New(ctx)
+	case name == "console":
+		return stdouttrace.New()
+	default:
+		return nil, notListed(name, protocol)
+	}
+}
+
+// newLogExporter is newSpanExporter for log records.
+func newLogExporter(ctx context.Context, name string) (sdklog.Exporter, error) {
+	switch protocol := otlpProtocol("LOGS"); {
+	case name == "otlp" && protocol == "http/protobuf":
+		return otlploghttp.New(ctx)
+	case name == "otlp" && protocol == "grpc":
+		return otlploggrpc.New(ctx)
+	case name == "console":
+		return stdoutlog.New()
+	default:
+		return nil, notListed(name, protocol)
+	}
+}
+
+// newMetricReader is newSpanExporter for metrics, each exporter in a reader.
+func newMetricReader(ctx context.Context, name string) (sdkmetric.Reader, error) {
+	if name == "prometheus" {
+		return newPrometheusReader()
+	}
+	producers, err := metricProducers()
+	if err != nil {
+		return nil, err
+	}
+	var e sdkmetric.Exporter
+	switch protocol := otlpProtocol("METRICS"); {
+	case name == "otlp" && protocol == "http/protobuf":
+		e, err = otlpmetrichttp.New(ctx)
+	case name == "otlp" && protocol == "grpc":
+		e, err = otlpmetricgrpc.New(ctx)
+	case name == "console":
+		e, err = stdoutmetric.New()
+	default:
+		err = notListed(name, protocol)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sdkmetric.NewPeriodicReader(e, producers...), nil
+}
+
+// otlpProtocol returns the protocol of OTLP that the environment names for a signal.
+func otlpProtocol(signal string) string {
+	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+}
+
+// notListed returns the error of a name, or of the protocol of OTLP, that this package does not know.
+func notListed(name, protocol string) error {
+	if name == "otlp" {
+		return fmt.Errorf("invalid OTLP protocol %q: use http/protobuf or grpc", protocol)
+	}
+	return errors.New("unknown exporter: a list can have user_events, otlp, console and, for metrics, prometheus. " +
+		"An exporter that the program registers with OpenTelemetry's autoexport must be the variable's whole value")
+}
+
+// metricProducers returns the option for the producers of OTEL_METRICS_PRODUCERS.
+func metricProducers() (opts []sdkmetric.PeriodicReaderOption, err error) {
+	const variable = "OTEL_METRICS_PRODUCERS"
+	for _, name := range list(os.Getenv(variable)) {
+		switch name {
+		case "prometheus":
+			opts = append(opts, sdkmetric.WithProducer(bridge.NewMetricProducer()))
+		case "none":
+		default:
+			return nil, fmt.Errorf("%s: unknown producer %q: beside user_events it can be prometheus or none", variable, name)
 		}
-		defer func() { // neither fails where Setenv did not
-			if _ = os.Setenv(variable, value); !set {
-				_ = os.Unsetenv(variable)
-			}
-		}()
 	}
-	if e, err = create(ctx); err != nil && strings.HasPrefix(err.Error(), "unknown exporter") {
-		err = fmt.Errorf("unknown exporter: use %s, otlp, console, none, or the name of one that the program registers", exporterName)
+	return opts, nil
+}
+
+// prometheusReader is a reader for which an HTTP server answers Prometheus.
+type prometheusReader struct {
+	sdkmetric.Reader
+	server *http.Server
+}
+
+func newPrometheusReader() (sdkmetric.Reader, error) {
+	address := cmp.Or(os.Getenv("OTEL_EXPORTER_PROMETHEUS_HOST"), "localhost") + ":" + cmp.Or(os.Getenv("OTEL_EXPORTER_PROMETHEUS_PORT"), "9464")
+	registry := prometheus.NewRegistry()
+	reader, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		return nil, err
 	}
-	return e, err
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, errors.Join(err, reader.Shutdown(context.Background()))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	server := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			otel.Handle(fmt.Errorf("autoexport: the server for Prometheus: %w", err))
+		}
+	}()
+	return prometheusReader{reader, server}, nil
+}
+
+// Shutdown also ends the server.
+func (r prometheusReader) Shutdown(ctx context.Context) error {
+	return errors.Join(r.Reader.Shutdown(ctx), r.server.Shutdown(ctx))
 }
 
 // maxQueueSize bounds the queues of the SDK's batch processors, which allocate them when they are made.

@@ -28,12 +28,13 @@ const envChild = "AUTOEXPORT_CHILD"
 
 // identity is how a program appears in what it exports.
 type identity struct {
-	SDK    string            // the resource of the SDK without this module
-	Errors string            // of the SDK
-	Beside string            // the resource of the SDK beside user events
-	Event  string            // the name of a span's event, without the SDK
-	Fields map[string]string // of that event
-	Name   string            // EventName
+	SDK      string // the resource of the SDK without this module
+	Errors   string // of the SDK
+	Beside   string // the resource of the SDK beside user events
+	Event    string // the name of a span's event, without the SDK
+	Service  string // in that event
+	Resource string // the other attributes in that event
+	Name     string // EventName
 }
 
 func child() int {
@@ -44,20 +45,18 @@ func child() int {
 	opts := []autoexport.Option{
 		autoexport.WithProvider(kernel.Provider()), autoexport.WithTraceOptions(ueventstrace.WithResourceAttributes("a", "b")),
 	}
-	id := identity{SDK: exported(sdktrace.NewTracerProvider(sdktrace.WithSyncer(memory))), Errors: handler.take(), Name: autoexport.EventName(opts...)}
-	for _, exporters := range []string{"user_events", "memory,user_events"} {
+	id := identity{SDK: resourceOf(sdktrace.NewTracerProvider()), Errors: handler.take(), Name: autoexport.EventName(opts...)}
+	for _, exporters := range []string{"user_events", "otlp,user_events"} {
 		must(0, os.Setenv("OTEL_TRACES_EXPORTER", exporters))
 		shutdown := must(autoexport.Setup(context.Background(), opts...))
 		tool := must(kernel.Attach(ueventstest.Perf, "*_span"))
 		if exporters == "user_events" {
-			work(otel.GetTracerProvider())
-			raw := tool.Records()[0]
-			id.Event, id.Fields = raw.Event, map[string]string{}
-			for field, v := range must(must(typed.NewDecoder(raw.Declaration, nil)).Decode(raw.Payload)).All() {
-				id.Fields[field] = string(v.AppendTo(nil))
-			}
+			_, span := otel.Tracer("t").Start(context.Background(), "work")
+			span.End()
+			record := tool.Records()[0]
+			id.Event, id.Service, id.Resource = record.Event, fields(record)["service_name"], fields(record)["resource"]
 		} else {
-			id.Beside = exported(otel.GetTracerProvider())
+			id.Beside = resourceOf(otel.GetTracerProvider())
 		}
 		tool.Detach()
 		must(0, shutdown(context.Background()))
@@ -66,24 +65,10 @@ func child() int {
 	return 0
 }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-func work(p trace.TracerProvider) {
+// resourceOf returns the resource of a provider of the SDK. The span does not end, so it is not exported.
+func resourceOf(p trace.TracerProvider) string {
 	_, span := p.Tracer("t").Start(context.Background(), "work")
-	span.End()
-}
-
-// exported returns the resource with which a provider exports a span.
-func exported(p trace.TracerProvider) string {
-	memory.Reset()
-	work(p)
-	must(0, p.(*sdktrace.TracerProvider).ForceFlush(context.Background()))
-	return memory.GetSpans()[0].Resource.Encoded(attribute.DefaultEncoder())
+	return span.(sdktrace.ReadOnlySpan).Resource().Encoded(attribute.DefaultEncoder())
 }
 
 // TestIdentity: a program has the name and the resource that the SDK gives it, in events, beside them and without.
@@ -93,13 +78,13 @@ func TestIdentity(t *testing.T) {
 	executable, err := os.Executable()
 	require.NoError(t, err)
 	unknown := "unknown_service:" + filepath.Base(executable)
-	for _, c := range []struct{ name, attributes, service, a, event, err string }{
+	for _, c := range []struct{ name, attributes, service, resource, event, err string }{
 		{"shop", "", "shop", "", "shop", ""},
-		{" shop-api.v2\t", "service.name=other,a=1", "shop-api.v2", "1", "shop_api_v2", ""},
-		{"", "a=1,service.name=from%20attributes", "from attributes", "1", "from_attributes", ""},
-		{"größe", "a=%C3%9F%2C%3D", "größe", "ß,=", "gru00f6u00dfe", ""},
-		{"7zip%20", " a = 1 ,b", "7zip%20", "1", "_7zip_20", "missing value: [b]"},
-		{"shop", "a=%zz", "shop", "%zz", "shop", "invalid URL escape"},
+		{" shop-api.v2\t", "service.name=other,a=1", "shop-api.v2", `{"a":"1"}`, "shop_api_v2", ""},
+		{"", "a=1,service.name=from%20attributes", "from attributes", `{"a":"1"}`, "from_attributes", ""},
+		{"größe", "a=%C3%9F%2C%3D", "größe", `{"a":"ß,="}`, "gru00f6u00dfe", ""},
+		{"7zip%20", " a = 1 ,b", "7zip%20", `{"a":"1"}`, "_7zip_20", "missing value: [b]"},
+		{"shop", "a=%zz", "shop", `{"a":"%zz"}`, "shop", "invalid URL escape"},
 		{"shop", "no value", "shop", "", "shop", "missing value"},
 		{"", "", unknown, "", typed.FieldName(unknown), ""},
 		{" ", "service.name=", "", "", typed.FieldName(unknown), ""},
@@ -117,7 +102,8 @@ func TestIdentity(t *testing.T) {
 		require.NoError(t, json.Unmarshal(out, &id), string(out))
 		assert.Equal(t, id.SDK, id.Beside)
 		assert.Contains(t, ","+id.SDK+",", ",service.name="+strings.NewReplacer(",", `\,`, "=", `\=`).Replace(c.service)+",")
-		assert.Equal(t, c.service, id.Fields["service_name"])
+		assert.Equal(t, c.service, id.Service)
+		assert.Equal(t, c.resource, id.Resource)
 		assert.Equal(t, c.event, id.Name)
 		assert.Equal(t, c.event+"_span", id.Event)
 		assert.Contains(t, id.Errors, c.err)

@@ -51,7 +51,8 @@ func newConfig(opts []Option) (c config, err error) {
 	return c, err
 }
 
-// WithDefaultExporters names the exporters of each signal whose variable is empty, as the variable does. The default is otlp.
+// WithDefaultExporters names the exporters of each signal whose variable is empty, as the variable does. The default is otlp. An exporter that
+// the program registers with OpenTelemetry's autoexport needs the variable.
 //
 //	autoexport.WithDefaultExporters("user_events")
 func WithDefaultExporters(names ...string) Option {

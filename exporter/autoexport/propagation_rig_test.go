@@ -43,7 +43,7 @@ func install(t *testing.T, exporters, propagator string, opts ...autoexport.Opti
 func plain(t *testing.T, propagator string) pipeline {
 	p, err := autoprop.TextMapPropagator(propagator, "baggage")
 	require.NoError(t, err)
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(memory))
+	provider := sdktrace.NewTracerProvider()
 	t.Cleanup(func() { require.NoError(t, provider.Shutdown(context.Background())) })
 	return pipeline{provider, p, nil}
 }

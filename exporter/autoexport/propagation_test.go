@@ -118,7 +118,7 @@ func newMatrix(t *testing.T, propagator string) *matrix {
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
 	for _, sampler := range []string{"", "always_on", "always_off", "parentbased_always_off", "parentbased_traceidratio"} {
 		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
-		m.sdks[sampler] = [2]pipeline{install(t, "user_events,memory", propagator), plain(t, propagator)}
+		m.sdks[sampler] = [2]pipeline{install(t, "user_events,otlp", propagator), plain(t, propagator)}
 	}
 	m.own = install(t, "user_events", propagator) // whatever the sampler is
 	m.propagating = install(t, "user_events", propagator, autoexport.WithPropagation())

@@ -52,7 +52,7 @@ func (p *providers) open() *uevents.Provider {
 // tracers returns a provider that writes events itself where they are all that is wanted, and else the SDK's. Its sampler
 // decides what the exporters get, whether or not a tool is attached.
 func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
-	s, err := exporters(ctx, "OTEL_TRACES_EXPORTER", p.exporters, contrib.NewSpanExporter)
+	s, err := exporters(ctx, "OTEL_TRACES_EXPORTER", p.exporters, contrib.NewSpanExporter, newSpanExporter)
 	p.keep(err)
 	if s.alone {
 		opts := append(p.ownTraces, ueventstrace.WithResource(p.resource), ueventstrace.WithProvider(p.open()))
@@ -87,7 +87,7 @@ func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
 
 // loggers is tracers for log records.
 func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
-	s, err := exporters(ctx, "OTEL_LOGS_EXPORTER", p.exporters, contrib.NewLogExporter)
+	s, err := exporters(ctx, "OTEL_LOGS_EXPORTER", p.exporters, contrib.NewLogExporter, newLogExporter)
 	p.keep(err)
 	if s.alone {
 		opts := append(p.ownLogs, ueventslog.WithResource(p.resource), ueventslog.WithProvider(p.open()))
@@ -121,7 +121,7 @@ func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
 
 // meters returns the SDK's provider with a reader for each exporter.
 func (p *providers) meters(ctx context.Context) metric.MeterProvider {
-	s, err := exporters(ctx, "OTEL_METRICS_EXPORTER", p.exporters, contrib.NewMetricReader)
+	s, err := exporters(ctx, "OTEL_METRICS_EXPORTER", p.exporters, contrib.NewMetricReader, newMetricReader)
 	p.keep(err)
 	opts := []sdkmetric.Option{sdkmetric.WithResource(p.resource)}
 	if s.events {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
@@ -41,12 +40,7 @@ import (
 // shuts the providers down, ends the publication of the resource, and joins their errors. If its context is done, it does not
 // wait: everything is shut down, and what was not exported may be lost. It may be called concurrently. A second call shuts
 // nothing down: it returns the error of the first call, which it waits for, or that of its own context if this is done earlier.
-//
-// While Setup makes an exporter out of a list of several, the variable has the name of this exporter only.
-// Programs started meanwhile inherit that.
 func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) error, err error) {
-	settingUp.Lock()
-	defer settingUp.Unlock()
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -70,9 +64,6 @@ func Setup(ctx context.Context, opts ...Option) (shutdown func(context.Context) 
 	otel.SetTracerProvider(p.tracers(ctx))
 	return shutdownOnce(p.shutdowns), errors.Join(p.failed...)
 }
-
-// settingUp keeps concurrent calls of Setup apart, which change variables for a moment.
-var settingUp sync.Mutex
 
 // checkConfigFile returns an error if the environment names a file of declarative configuration.
 func checkConfigFile() error {

@@ -2,16 +2,16 @@ package autoexport_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/autoexport"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
@@ -19,46 +19,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// TestSetupMisspelt: a misspelt name changes neither the providers nor what the program propagates.
-func TestSetupMisspelt(t *testing.T) {
-	type installed struct {
-		traces, logs, metrics any
-		header                string
-	}
-	get := func(exporters string) (got installed) {
-		p := newProgram(t, exporters)
-		t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
-		shutdown, err := p.setup(shop)
-		if strings.Contains(exporters, "oltp") {
-			for _, signal := range []string{"TRACES", "LOGS", "METRICS"} {
-				assert.ErrorContains(t, err, "autoexport: OTEL_"+signal+`_EXPORTER="`+exporters+`": exporter "oltp": unknown exporter`)
-			}
-		} else {
-			require.NoError(t, err)
-		}
-		ctx, span := otel.Tracer("t").Start(t.Context(), "work")
-		defer span.End()
-		headers := propagation.MapCarrier{}
-		otel.GetTextMapPropagator().Inject(ctx, headers)
-		if header := headers["traceparent"]; header != "" {
-			got.header = header[len(header)-2:]
-		}
-		require.NoError(t, shutdown(t.Context()))
-		got.traces, got.logs, got.metrics = otel.GetTracerProvider(), otel.GetLoggerProvider(), otel.GetMeterProvider()
-		return got
-	}
-	for misspelt, right := range map[string]string{"user_events,oltp": "user_events,otlp", "oltp": "otlp"} {
-		got, want := get(misspelt), get(right)
-		assert.IsType(t, want.traces, got.traces)
-		assert.IsType(t, want.logs, got.logs)
-		assert.IsType(t, want.metrics, got.metrics)
-		assert.Equal(t, "00", want.header)
-		assert.Equal(t, want.header, got.header)
-	}
-	assert.Empty(t, get("user_events").header)
-}
-
-// TestSetupDefaultExporters: they count for signals whose variable is empty, which stays so.
+// TestSetupDefaultExporters: they count for signals whose variable is empty.
 func TestSetupDefaultExporters(t *testing.T) {
 	p := newProgram(t, " ,")
 	t.Setenv("OTEL_METRICS_EXPORTER", "otlp")
@@ -67,8 +28,6 @@ func TestSetupDefaultExporters(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"shop_log_warn of shop", "shop_span of shop", "shop_span_start of shop"}, events)
 	assert.Equal(t, otlpOfShop, otlp)
-	_, set := os.LookupEnv("OTEL_LOGS_EXPORTER")
-	assert.False(t, set)
 
 	p = newProgram(t, "")
 	events, otlp, err = p.run(shop, autoexport.WithDefaultExporters("user_events", "oltp"))
@@ -77,57 +36,62 @@ func TestSetupDefaultExporters(t *testing.T) {
 	assert.Empty(t, otlp)
 }
 
-// TestSetupEventName: the events of all signals and of slog begin the same, and the service keeps its name.
-func TestSetupEventName(t *testing.T) {
+// TestSetupNames: the environment names the service and its events, unless the program does. The events of all signals and of slog begin
+// the same.
+func TestSetupNames(t *testing.T) {
+	executable, err := os.Executable()
+	require.NoError(t, err)
 	long := strings.Repeat("n", 53)
-	for _, c := range []struct{ name, service, want string }{
-		{"app", "shop", "app"},
-		{"my-app", "shop", "my_app"},
-		{"", "shop-api", "shop_api"},
-		{"", long, long[:43] + "_18f76ce1"},
-		{long, "shop", long[:43] + "_18f76ce1"},
+	for _, c := range []struct {
+		opts            []autoexport.Option
+		events, service string
+	}{
+		{nil, "the_environment", "the-environment"},
+		{[]autoexport.Option{service("shop-api"), nil}, "shop_api", "shop-api"},
+		{[]autoexport.Option{service("shop"), autoexport.WithEventName("")}, "shop", "shop"},
+		{[]autoexport.Option{service("shop"), autoexport.WithEventName("my-app")}, "my_app", "shop"},
+		{[]autoexport.Option{service("shop"), autoexport.WithEventName(long)}, long[:43] + "_18f76ce1", "shop"},
+		{[]autoexport.Option{service("")}, typed.FieldName("unknown_service:" + filepath.Base(executable)), ""},
 	} {
+		var wantEvents, wantOTLP []string
+		for _, event := range eventsOfShop {
+			wantEvents = append(wantEvents, c.events+strings.TrimSuffix(strings.TrimPrefix(event, "shop"), "shop")+c.service)
+		}
+		for _, signal := range otlpOfShop {
+			wantOTLP = append(wantOTLP, strings.TrimSuffix(signal, "shop")+c.service)
+		}
 		for _, exporters := range []string{"user_events", "user_events,otlp"} {
 			p := newProgram(t, exporters)
-			opts := []autoexport.Option{
-				autoexport.WithEventName(c.name), nil,
-				autoexport.WithResource(resource.NewSchemaless(attribute.String("service.name", c.service))),
-			}
-			name := autoexport.EventName(opts...)
-			assert.Equal(t, c.want, name)
+			t.Setenv("OTEL_SERVICE_NAME", "the-environment") // the SDK reads it again
+			name := autoexport.EventName(c.opts...)
+			assert.Equal(t, c.events, name)
 			h, err := sloghandler.New(name, &sloghandler.Options{Provider: p.provider})
 			require.NoError(t, err)
 			require.NoError(t, h.Close())
-			events, _, err := p.run(opts...)
+			events, otlp, err := p.run(c.opts...)
 			require.NoError(t, err)
-			var want []string
-			for _, event := range eventsOfShop {
-				suffix := strings.TrimSuffix(strings.TrimPrefix(event, "shop"), "shop")
-				want = append(want, c.want+suffix+c.service)
+			assert.Equal(t, wantEvents, events)
+			if exporters != "user_events" {
+				assert.Equal(t, wantOTLP, otlp)
+				assert.Equal(t, "node1", p.host, "is the environment's")
 			}
-			assert.Equal(t, want, events)
 		}
 	}
 }
 
-// TestSetupOneProvider: without the program's, the events of all signals have one provider, whose error is said once.
+// TestSetupOneProvider: the error of the program's provider is said once, and only if a signal has events.
 func TestSetupOneProvider(t *testing.T) {
 	newProgram(t, "user_events")
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	shutdown, err := autoexport.Setup(t.Context(), shop, autoexport.WithProvider(nil))
-	assert.Equal(t, 1, strings.Count(err.Error(), "none"), err)
-	require.NoError(t, shutdown(t.Context()))
-
 	failed, openErr := uevents.Open(nil)
 	require.Error(t, openErr)
-	shutdown, err = autoexport.Setup(t.Context(), shop, autoexport.WithProvider(failed), autoexport.WithMetricOptions(ueventsmetric.WithMaxPayload(-1)))
+	shutdown, err := autoexport.Setup(t.Context(), shop, autoexport.WithProvider(failed), autoexport.WithMetricOptions(ueventsmetric.WithMaxPayload(-1)))
 	assert.ErrorIs(t, err, openErr)
+	assert.Equal(t, 1, strings.Count(err.Error(), openErr.Error()), err)
 	assert.ErrorContains(t, err, "negative", "the program's own mistakes are said, too")
 	require.NoError(t, shutdown(t.Context()))
 
-	t.Setenv("OTEL_TRACES_EXPORTER", "memory")
-	t.Setenv("OTEL_LOGS_EXPORTER", "none")
-	t.Setenv("OTEL_METRICS_EXPORTER", "none")
+	newProgram(t, "none")
 	shutdown, err = autoexport.Setup(t.Context(), autoexport.WithProvider(failed))
 	require.NoError(t, err, "no signal has events")
 	require.NoError(t, shutdown(t.Context()))
@@ -146,17 +110,11 @@ func TestSetupOptions(t *testing.T) {
 	}
 }
 
-// TestSetupConfigFile: a file of declarative configuration is not read. The error says so once, and the variables count.
-func TestSetupConfigFile(t *testing.T) {
-	for _, variable := range []string{"OTEL_CONFIG_FILE", "OTEL_EXPERIMENTAL_CONFIG_FILE"} {
-		for _, disabled := range []string{"", "true"} {
-			p := newProgram(t, "user_events")
-			t.Setenv(variable, "/etc/otel.yaml")
-			t.Setenv("OTEL_SDK_DISABLED", disabled)
-			events, _, err := p.run(shop)
-			assert.EqualError(t, err, `autoexport: `+variable+`="/etc/otel.yaml": Setup does not read configuration files: the other variables apply`)
-			assert.Equal(t, disabled == "", len(events) > 0)
-			t.Setenv(variable, "")
-		}
-	}
+// TestSetupSchema: resources of two schemas are merged, and the error says so.
+func TestSetupSchema(t *testing.T) {
+	p := newProgram(t, "user_events")
+	events, _, err := p.run(autoexport.WithResource(
+		resource.NewWithAttributes("https://opentelemetry.io/schemas/1.0.0", attribute.String("service.name", "shop"))))
+	assert.ErrorIs(t, err, resource.ErrSchemaURLConflict)
+	assert.Equal(t, eventsOfShop, events)
 }

@@ -5,8 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path"
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -18,19 +20,55 @@ import (
 	lognoop "go.opentelemetry.io/otel/log/noop"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
-	logspb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/autoexport"
+	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
+
+// handler keeps the errors that OpenTelemetry's handler gets.
+type handler struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (h *handler) Handle(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text += err.Error() + "\n"
+}
+
+func (h *handler) take() (text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text, h.text = h.text, ""
+	return text
+}
+
+var handled = new(handler)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envChild) != "" {
+		os.Exit(child())
+	}
+	otel.SetErrorHandler(handled)
+	// The SDK keeps what the environment says when it is first asked.
+	must(0, os.Setenv("OTEL_SERVICE_NAME", "the-environment"))
+	must(0, os.Setenv("OTEL_RESOURCE_ATTRIBUTES", "host.name=node1,service.name=attributes"))
+	resource.Default()
+	leakcheck.Main(m)
+}
+
+// signals are the names of the signals in variables.
+var signals = []string{"TRACES", "LOGS", "METRICS"}
 
 // program is a program that calls Setup on a simulated kernel, and a collector for OTLP.
 type program struct {
@@ -50,11 +88,17 @@ func newProgram(t *testing.T, exporters string) *program {
 	p := &program{t: t, kernel: ueventstest.New(t, nil), records: map[string]map[string]string{}}
 	p.provider = p.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, p.provider.Close()) })
-	collector := httptest.NewServer(http.HandlerFunc(p.collect))
+	collector := httptest.NewUnstartedServer(http.HandlerFunc(p.collect))
+	collector.Config.Protocols = new(http.Protocols)
+	collector.Config.Protocols.SetHTTP1(true)
+	collector.Config.Protocols.SetUnencryptedHTTP2(true) // for gRPC
+	collector.Start()
 	t.Cleanup(collector.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	choose(t, "")
-	for _, signal := range []string{"TRACES", "LOGS", "METRICS"} {
+	t.Setenv("OTEL_SERVICE_NAME", "")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "")
+	handled.take()
+	for _, signal := range signals {
 		t.Setenv("OTEL_"+signal+"_EXPORTER", exporters)
 	}
 	t.Cleanup(func() {
@@ -65,6 +109,14 @@ func newProgram(t *testing.T, exporters string) *program {
 		assert.Empty(t, handled.take(), "errors are returned")
 	})
 	return p
+}
+
+// setenv sets variables: pairs with =, separated by commas.
+func setenv(t *testing.T, variables string) {
+	for pair := range strings.SplitSeq(variables, ",") {
+		variable, value, _ := strings.Cut(pair, "=")
+		t.Setenv(variable, value)
+	}
 }
 
 // setup calls Setup. Events go to the simulated kernel.
@@ -102,20 +154,28 @@ func (p *program) run(opts ...autoexport.Option) (events, otlp []string, err err
 	p.assertUnregistered()
 	if tool != nil {
 		for _, raw := range tool.Records() {
-			decoder, err := typed.NewDecoder(raw.Declaration, nil)
-			require.NoError(p.t, err)
-			r, err := decoder.Decode(raw.Payload)
-			require.NoError(p.t, err)
-			fields := map[string]string{}
-			for field, v := range r.All() {
-				fields[field] = string(v.AppendTo(nil))
-			}
-			p.records[raw.Event] = fields
-			events = append(events, raw.Event+" of "+fields["service_name"])
+			p.records[raw.Event] = fields(raw)
+			events = append(events, raw.Event+" of "+p.records[raw.Event]["service_name"])
 		}
 	}
 	slices.Sort(events)
 	return events, p.received(), err
+}
+
+// fields returns the fields of a record, by name.
+func fields(raw ueventstest.Record) map[string]string {
+	all := map[string]string{}
+	for field, v := range must(must(typed.NewDecoder(raw.Declaration, nil)).Decode(raw.Payload)).All() {
+		all[field] = string(v.AppendTo(nil))
+	}
+	return all
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 // received returns what has arrived at the collector.
@@ -132,50 +192,40 @@ func (p *program) assertUnregistered() {
 	}
 }
 
-// collect takes what OTLP's exporters send.
-func (p *program) collect(_ http.ResponseWriter, r *http.Request) {
-	var resources []*resourcepb.Resource
-	switch r.URL.Path {
-	case "/v1/traces":
-		m := new(tracespb.ExportTraceServiceRequest)
-		readOTLP(p.t, r, m)
-		for _, of := range m.ResourceSpans {
-			resources = append(resources, of.Resource)
-		}
-	case "/v1/logs":
-		m := new(logspb.ExportLogsServiceRequest)
-		readOTLP(p.t, r, m)
-		for _, of := range m.ResourceLogs {
-			resources = append(resources, of.Resource)
-		}
-	case "/v1/metrics":
-		m := new(metricspb.ExportMetricsServiceRequest)
-		readOTLP(p.t, r, m)
-		for _, of := range m.ResourceMetrics {
-			resources = append(resources, of.Resource)
-		}
+// collect takes requests of OTLP's exporters, by HTTP or gRPC.
+func (p *program) collect(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if !assert.NoError(p.t, err) {
+		return
+	}
+	var by string
+	if r.Header.Get("Content-Type") == "application/grpc" {
+		by = "gRPC "
+		body = body[5:] // the length is before the message
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		_, err = w.Write(make([]byte, 5)) // an empty message
+		assert.NoError(p.t, err)
+		w.Header().Set("Grpc-Status", "0")
+	}
+	// The messages of all signals begin the same: field 1 is a list, and field 1 of its elements is a resource.
+	_, _, n := protowire.ConsumeTag(body)
+	element, _ := protowire.ConsumeBytes(body[n:])
+	_, _, n = protowire.ConsumeTag(element)
+	message, _ := protowire.ConsumeBytes(element[n:])
+	resource := new(resourcepb.Resource)
+	if !assert.NoError(p.t, proto.Unmarshal(message, resource)) {
+		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, resource := range resources {
-		for _, kv := range resource.Attributes {
-			switch kv.Key {
-			case "service.name":
-				p.otlp = append(p.otlp, path.Base(r.URL.Path)+" of "+kv.Value.GetStringValue())
-			case "host.name":
-				p.host = kv.Value.GetStringValue()
-			}
+	for _, kv := range resource.Attributes {
+		switch kv.Key {
+		case "service.name":
+			signal := regexp.MustCompile("traces?|logs|metrics").FindString(r.URL.Path)
+			p.otlp = append(p.otlp, by+signal+" of "+kv.Value.GetStringValue())
+		case "host.name":
+			p.host = kv.Value.GetStringValue()
 		}
-	}
-}
-
-// readOTLP reads the message of a request.
-func readOTLP(t *testing.T, r *http.Request, m proto.Message) {
-	body, err := io.ReadAll(r.Body)
-	if err == nil {
-		err = proto.Unmarshal(body, m)
-	}
-	if err != nil {
-		t.Errorf("%s: %v", r.URL.Path, err)
 	}
 }

@@ -1,9 +1,12 @@
 package autoexport_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,22 +15,25 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/autoexport"
-	"github.com/userevents/userevents-go/exporter/ueventslog"
-	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/uevents"
-	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
 var (
-	shop = autoexport.WithResource(resource.NewSchemaless(attribute.String("service.name", "shop")))
+	shop = service("shop")
 
 	eventsOfShop = []string{"shop_log_warn of shop", "shop_metric_sum of shop", "shop_span of shop", "shop_span_start of shop"}
 	otlpOfShop   = []string{"logs of shop", "metrics of shop", "traces of shop"}
 )
 
-// TestSetup: each list of exporters gets what it names, and errors name the rest.
+// service names the service, as a program does.
+func service(name string) autoexport.Option {
+	return autoexport.WithResource(resource.NewSchemaless(attribute.String("service.name", name)))
+}
+
+// TestSetup: each list of exporters gets what it names, and errors name the rest. A log record has the ids of its span.
 func TestSetup(t *testing.T) {
 	for _, c := range []struct {
 		exporters    string
@@ -46,6 +52,8 @@ func TestSetup(t *testing.T) {
 		{"user_events,carrier", eventsOfShop, nil, []string{`_EXPORTER="user_events,carrier": exporter "carrier": unknown exporter`}},
 		{"a,otlp,b", nil, otlpOfShop, []string{`_EXPORTER="a,otlp,b": exporter "a": unknown exporter`, `_EXPORTER="a,otlp,b": exporter "b": unknown exporter`}},
 		{"User_Events", nil, nil, []string{`_EXPORTER="User_Events": exporter "User_Events": unknown exporter`}},
+		{"hooked,otlp", nil, otlpOfShop, []string{`_EXPORTER="hooked,otlp": exporter "hooked": unknown exporter: a list can have user_events, otlp, console and, for ` +
+			`metrics, prometheus. An exporter that the program registers with OpenTelemetry's autoexport must be the variable's whole value`}},
 	} {
 		t.Run(c.exporters, func(t *testing.T) {
 			p := newProgram(t, c.exporters)
@@ -55,87 +63,145 @@ func TestSetup(t *testing.T) {
 			if len(c.errors) == 0 {
 				assert.NoError(t, err)
 			}
-			for _, signal := range []string{"TRACES", "LOGS", "METRICS"} {
+			for _, signal := range signals {
 				for _, text := range c.errors {
 					assert.ErrorContains(t, err, "autoexport: OTEL_"+signal+text)
 				}
-				assert.Equal(t, c.exporters, os.Getenv("OTEL_"+signal+"_EXPORTER"), "is as before")
+			}
+			for _, field := range []string{"trace_id", "span_id"} {
+				assert.Equal(t, len(events) > 0, p.records["shop_span"][field] != "")
+				assert.Equal(t, p.records["shop_span"][field], p.records["shop_log_warn"][field])
 			}
 		})
 	}
 }
 
-// TestSetupService: the environment names the service and its events, unless the program does.
-func TestSetupService(t *testing.T) {
-	events, otlp, err := newProgram(t, "user_events,otlp").run()
-	require.NoError(t, err)
-	assert.Equal(t, []string{"the_environment_log_warn of the-environment", "the_environment_metric_sum of the-environment", "the_environment_span of the-environment", "the_environment_span_start of the-environment"}, events)
-	assert.Equal(t, []string{"logs of the-environment", "metrics of the-environment", "traces of the-environment"}, otlp)
-
-	p := newProgram(t, "user_events,otlp")
-	t.Setenv("OTEL_SERVICE_NAME", "the-environment") // the SDK reads it again
-	events, otlp, err = p.run(shop)
-	require.NoError(t, err)
-	assert.Equal(t, eventsOfShop, events)
-	assert.Equal(t, otlpOfShop, otlp)
-	assert.Equal(t, "node1", p.host, "is the environment's")
-
-	events, _, err = newProgram(t, "user_events").run(autoexport.WithResource(resource.NewSchemaless(attribute.String("service.name", ""))))
-	require.NoError(t, err)
-	require.Len(t, events, 4)
-	assert.Regexp(t, "^unknown_service_.*_log_warn of $", events[0])
+// TestSetupVariables: the sampler decides what other exporters get, and a tool gets everything. OTEL_SDK_DISABLED leaves the propagator.
+// A configuration file is not read. A size with which the SDK's batch processors would panic or exhaust the memory is an error, and the
+// default applies.
+func TestSetupVariables(t *testing.T) {
+	const file = `autoexport: OTEL_CONFIG_FILE="/etc/otel.yaml": Setup does not read configuration files: the other variables apply`
+	type expected struct {
+		variables    string
+		events, otlp []string
+		err          string
+	}
+	cases := []expected{
+		{"OTEL_TRACES_SAMPLER=always_off", eventsOfShop, otlpOfShop[:2], ""},
+		{"OTEL_SDK_DISABLED= True", nil, nil, ""},
+		{"OTEL_CONFIG_FILE=/etc/otel.yaml", eventsOfShop, otlpOfShop, file},
+		{"OTEL_EXPERIMENTAL_CONFIG_FILE=/etc/otel.yaml", eventsOfShop, otlpOfShop, strings.Replace(file, "OTEL", "OTEL_EXPERIMENTAL", 1)},
+		{"OTEL_CONFIG_FILE=/etc/otel.yaml,OTEL_SDK_DISABLED=true", nil, nil, file},
+	}
+	for variable, values := range map[string][]string{
+		"OTEL_BSP_MAX_QUEUE_SIZE 1048576: the default 2048":       {"-1", "0", "1048577", "9223372036854775807", "9223372036854775808", "many"},
+		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE 1048576: the default 512": {"-1", "0", "1048577", "9223372036854775807"},
+		"OTEL_BSP_SCHEDULE_DELAY 9223372036854: the default 5000": {"-1", "0", "9223372036855"},
+		"OTEL_BLRP_MAX_QUEUE_SIZE 1048576: the default 2048":      {"-1", "0", "1048577", "9223372036854775807", "many"},
+	} {
+		for _, value := range values {
+			variable, limits, _ := strings.Cut(variable, " ")
+			err := fmt.Sprintf("autoexport: %s=%q is not a number from 1 to %s applies", variable, value, limits)
+			cases = append(cases, expected{variable + "=" + value, eventsOfShop, otlpOfShop, err})
+		}
+	}
+	for _, c := range cases {
+		t.Run(c.variables, func(t *testing.T) {
+			p := newProgram(t, "user_events,otlp")
+			setenv(t, c.variables)
+			events, otlp, err := p.run(shop)
+			assert.Equal(t, c.events, events)
+			assert.Equal(t, c.otlp, otlp)
+			assert.ElementsMatch(t, []string{"traceparent", "tracestate", "baggage"}, otel.GetTextMapPropagator().Fields())
+			if assert.Equal(t, c.err != "", err != nil, err); err != nil {
+				assert.EqualError(t, err, c.err)
+			}
+		})
+	}
 }
 
-// TestSetupAlone: without other exporters, spans and log records do without the SDK, and spans propagate what they do
-// while no tool is attached.
-func TestSetupAlone(t *testing.T) {
-	p := newProgram(t, "user_events")
-	shutdown, err := p.setup(shop)
-	require.NoError(t, err)
-	assert.IsType(t, (*ueventstrace.TracerProvider)(nil), otel.GetTracerProvider())
-	assert.IsType(t, (*ueventslog.LoggerProvider)(nil), otel.GetLoggerProvider())
-	tool, err := p.kernel.Attach(ueventstest.Perf, "*")
-	require.NoError(t, err)
-	ctx, span := otel.Tracer("t").Start(t.Context(), "work")
-	assert.True(t, span.IsRecording())
-	headers := propagation.MapCarrier{}
-	otel.GetTextMapPropagator().Inject(ctx, headers)
-	assert.Empty(t, headers)
-	span.End()
-	tool.Detach()
-	assert.Len(t, tool.Records(), 2)
-	require.NoError(t, shutdown(t.Context()))
-}
-
-// TestSetupCorrelation: a log record has the ids of its span.
-func TestSetupCorrelation(t *testing.T) {
-	for _, exporters := range []string{"user_events", "user_events,otlp"} {
-		p := newProgram(t, exporters)
-		_, _, err := p.run(shop)
-		require.NoError(t, err)
-		for _, field := range []string{"trace_id", "span_id"} {
-			assert.NotEmpty(t, p.records["shop_span"][field])
-			assert.Equal(t, p.records["shop_span"][field], p.records["shop_log_warn"][field], exporters)
+// TestSetupProtocol: exporters of lists have the protocols that OpenTelemetry's autoexport gives a single exporter. Without one that
+// cannot be made, the others work.
+func TestSetupProtocol(t *testing.T) {
+	const prefix = "OTEL_EXPORTER_OTLP_"
+	for _, c := range []struct {
+		variables string
+		want      []string
+	}{
+		{"PROTOCOL=", otlpOfShop},
+		{"PROTOCOL=grpc", []string{"gRPC logs of shop", "gRPC metrics of shop", "gRPC trace of shop"}},
+		{"TRACES_PROTOCOL=grpc", []string{"gRPC trace of shop", "logs of shop", "metrics of shop"}},
+		{"LOGS_PROTOCOL=grpc", []string{"gRPC logs of shop", "metrics of shop", "traces of shop"}},
+		{"METRICS_PROTOCOL=grpc", []string{"gRPC metrics of shop", "logs of shop", "traces of shop"}},
+		{"PROTOCOL=grpc,LOGS_PROTOCOL=http/protobuf", []string{"gRPC metrics of shop", "gRPC trace of shop", "logs of shop"}},
+		{"PROTOCOL=carrier,LOGS_PROTOCOL=grpc", []string{"gRPC logs of shop"}},
+		{"PROTOCOL=grpc,METRICS_PROTOCOL=carrier", []string{"gRPC logs of shop", "gRPC trace of shop"}},
+	} {
+		for _, exporters := range []string{"otlp", "user_events,otlp"} {
+			t.Run(exporters+" "+c.variables, func(t *testing.T) {
+				p := newProgram(t, exporters)
+				setenv(t, prefix+strings.ReplaceAll(c.variables, ",", ","+prefix))
+				events, otlp, err := p.run(shop)
+				assert.Equal(t, c.want, otlp)
+				assert.Equal(t, exporters != "otlp", len(events) == len(eventsOfShop))
+				if assert.Equal(t, len(c.want) < 3, err != nil, err); err != nil {
+					assert.ErrorContains(t, err, `_EXPORTER="`+exporters+`": exporter "otlp": invalid OTLP protocol`)
+					assert.Equal(t, 3-len(c.want), strings.Count(err.Error(), "autoexport: "))
+				}
+			})
 		}
 	}
 }
 
-// TestSetupSampling: the sampler of the environment decides what other exporters get. A tool gets everything.
-func TestSetupSampling(t *testing.T) {
-	p := newProgram(t, "user_events,otlp")
-	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
-	events, otlp, err := p.run(shop)
+// TestSetupConsole: the exporters of lists that write to the standard output get all signals, and the metrics of OTEL_METRICS_PRODUCERS.
+func TestSetupConsole(t *testing.T) {
+	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	require.NoError(t, err)
-	assert.Equal(t, eventsOfShop, events)
-	assert.Equal(t, otlpOfShop[:2], otlp)
+	stdout := *os.Stdout
+	*os.Stdout = *output // the exporters have the pointer
+	defer func() { *os.Stdout = stdout }()
+	for producers, want := range map[string]bool{"": false, "none": false, "none,prometheus": true} {
+		require.NoError(t, output.Truncate(0))
+		p := newProgram(t, "user_events,console")
+		t.Setenv("OTEL_METRICS_PRODUCERS", producers)
+		events, _, err := p.run(shop)
+		require.NoError(t, err)
+		assert.Equal(t, eventsOfShop, events)
+		text, err := os.ReadFile(output.Name())
+		require.NoError(t, err)
+		for _, signal := range []string{`"Name":"work"`, `"Value":"working"`, `"Name":"n"`} {
+			assert.Contains(t, string(text), signal)
+		}
+		assert.Equal(t, want, strings.Contains(string(text), "go_goroutines"), producers)
+	}
+	p := newProgram(t, "otlp,console")
+	t.Setenv("OTEL_METRICS_PRODUCERS", "prometheus,carrier")
+	_, otlp, err := p.run(shop)
+	assert.ErrorContains(t, err, `OTEL_METRICS_EXPORTER="otlp,console": exporter "console": OTEL_METRICS_PRODUCERS: unknown producer "carrier"`)
+	assert.Equal(t, []string{"logs of shop", "traces of shop"}, otlp)
 }
 
-// TestSetupUnavailable: without user events, everything else works, and the error says what is missing.
+// TestSetupConcurrent: calls do not disturb each other.
+func TestSetupConcurrent(t *testing.T) {
+	p := newProgram(t, "otlp,user_events")
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			shutdown, err := p.setup(shop, autoexport.WithoutProcessContext())
+			assert.NoError(t, err)
+			assert.NoError(t, shutdown(t.Context()))
+		})
+	}
+	group.Wait()
+	p.assertUnregistered()
+}
+
+// TestSetupUnavailable: without user events, everything else works, and the error says once what is missing.
 func TestSetupUnavailable(t *testing.T) {
 	for _, exporters := range []string{"user_events", "user_events,otlp"} {
 		p := newProgram(t, exporters)
 		t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-		shutdown, err := autoexport.Setup(t.Context(), shop)
+		shutdown, err := autoexport.Setup(t.Context(), shop, autoexport.WithProvider(nil))
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 		assert.ErrorContains(t, err, `autoexport: uevents: open `)
 		assert.Equal(t, 1, strings.Count(err.Error(), "uevents: open "), err)
@@ -145,25 +211,23 @@ func TestSetupUnavailable(t *testing.T) {
 	}
 }
 
-// TestSetupProtocol: the other exporters work without one that cannot be made.
-func TestSetupProtocol(t *testing.T) {
-	p := newProgram(t, "user_events,otlp")
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "carrier")
-	events, otlp, err := p.run(shop)
-	assert.ErrorContains(t, err, `OTEL_LOGS_EXPORTER="user_events,otlp": exporter "otlp": invalid OTLP protocol`)
-	assert.Equal(t, eventsOfShop, events)
-	assert.Empty(t, otlp)
-}
-
-// TestSetupDisabled: OTEL_SDK_DISABLED leaves the propagator.
-func TestSetupDisabled(t *testing.T) {
-	p := newProgram(t, "user_events,otlp")
-	t.Setenv("OTEL_SDK_DISABLED", " True")
-	events, otlp, err := p.run(shop)
-	require.NoError(t, err)
-	assert.Empty(t, events)
-	assert.Empty(t, otlp)
-	assert.ElementsMatch(t, []string{"traceparent", "tracestate", "baggage"}, otel.GetTextMapPropagator().Fields())
+// TestSetupMisspelt: a misspelt name changes neither the providers nor the flags that the program propagates.
+func TestSetupMisspelt(t *testing.T) {
+	const sdk = "*trace.TracerProvider, *log.LoggerProvider, *metric.MeterProvider, flags 00"
+	for exporters, want := range map[string]string{
+		"otlp": sdk, "oltp": sdk, "user_events,otlp": sdk, "user_events,oltp": sdk,
+		"user_events": "*ueventstrace.TracerProvider, *ueventslog.LoggerProvider, *metric.MeterProvider, flags ",
+	} {
+		p := newProgram(t, exporters)
+		t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
+		shutdown, _ := p.setup(shop)
+		ctx, _ := otel.Tracer("t").Start(t.Context(), "work")
+		headers := propagation.MapCarrier{}
+		otel.GetTextMapPropagator().Inject(ctx, headers)
+		_, flags, _ := strings.Cut(headers["traceparent"], trace.SpanContextFromContext(ctx).SpanID().String()+"-")
+		assert.Equal(t, want, fmt.Sprintf("%T, %T, %T, flags %s", otel.GetTracerProvider(), otel.GetLoggerProvider(), otel.GetMeterProvider(), flags))
+		require.NoError(t, shutdown(t.Context()))
+	}
 }
 
 func TestSetupPropagators(t *testing.T) {
@@ -191,12 +255,4 @@ func TestSetupPropagators(t *testing.T) {
 		assert.ElementsMatch(t, c.want, otel.GetTextMapPropagator().Fields(), c.value)
 		require.NoError(t, shutdown(t.Context()))
 	}
-}
-
-// TestSetupSchema: resources of two schemas are merged, and the error says so.
-func TestSetupSchema(t *testing.T) {
-	p := newProgram(t, "user_events")
-	events, _, err := p.run(autoexport.WithResource(resource.NewWithAttributes("https://opentelemetry.io/schemas/1.0.0", attribute.String("service.name", "shop"))))
-	assert.ErrorIs(t, err, resource.ErrSchemaURLConflict)
-	assert.Equal(t, eventsOfShop, events)
 }

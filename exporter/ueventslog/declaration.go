@@ -20,7 +20,7 @@ type Declaration[T any] struct{ d declaration }
 // AnyDeclaration is a [Declaration] of any type.
 type AnyDeclaration interface{ declaration() *declaration }
 
-// DeclarationOptions are the options of [Declare]. The zero value and nil mean defaults.
+// DeclarationOptions are the options of [Declare].
 type DeclarationOptions struct {
 	// Name is the event's name behind that of the provider and _log_. Empty means the event name of the records, as
 	// [typed.FieldName] makes a name of it.

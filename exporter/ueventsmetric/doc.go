@@ -9,7 +9,7 @@
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
 // The reader decides when points are written: a tool that attaches to this program gets all points every 10 seconds, the first ones after
-// up to 10 seconds. Package otlp below this one, a module of its own, is for collectors: it writes many points into one event, as OTLP.
+// up to 10 seconds. Package otlp below this one is for collectors: it writes many points into one event, as OTLP.
 //
 // # Events
 //

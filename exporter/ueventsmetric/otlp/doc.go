@@ -9,7 +9,7 @@
 //	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 //
 // Package ueventsmetric, one level up, writes an event with fields of its own for each point, which people can read and the kernel can
-// filter. Package otlp is a module of its own since its tests need OpenTelemetry's exporters: programs link none of them.
+// filter.
 //
 // A name belongs to one event. OpenTelemetry's exporter for C++ registers it without fields: if such a program was first, [NewExporter]
 // returns an error that wraps uevents.ErrConflict.
