@@ -128,8 +128,8 @@ func (r *Reader) begin(refused error) error {
 	return nil
 }
 
-// NoMatchError is the error of [Open] if no event matches Options.Events, and none that appears later is read. It is [fs.ErrNotExist], and
-// wraps Kernel.
+// NoMatchError is the error of [Open] if no event matches Options.Events, and none that appears later is read. It wraps
+// [fs.ErrNotExist] and Kernel.
 type NoMatchError struct {
 	Patterns []string
 	Kernel   error // why the kernel did not permit to look at its events, or nil
@@ -144,11 +144,8 @@ func (e NoMatchError) Error() string {
 	return text
 }
 
-// Is reports true for [fs.ErrNotExist].
-func (e NoMatchError) Is(target error) bool { return target == fs.ErrNotExist }
-
-// Unwrap returns Kernel.
-func (e NoMatchError) Unwrap() error { return e.Kernel }
+// Unwrap returns [fs.ErrNotExist] and Kernel.
+func (e NoMatchError) Unwrap() []error { return []error{fs.ErrNotExist, e.Kernel} }
 
 // refusedEach takes the notices away if the kernel has refused each event for lack of permission, and returns the first reason.
 func (r *Reader) refusedEach() error {

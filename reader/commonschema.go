@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // Keywords of this module's events in the Common Schema.

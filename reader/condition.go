@@ -49,10 +49,8 @@ type Condition struct {
 	leaves []*leaf
 }
 
-// ConditionError says where a condition is wrong. It wraps [fs.ErrInvalid].
-type ConditionError = condition.Error
-
-// ParseCondition parses a condition. The error is a [*ConditionError].
+// ParseCondition parses a condition. The error says what is wrong and where, and wraps
+// [fs.ErrInvalid].
 func ParseCondition(text string) (*Condition, error) {
 	x, err := condition.Parse(text)
 	if err != nil {

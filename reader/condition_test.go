@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/condition"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -168,7 +169,7 @@ func FuzzCondition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseCondition(text)
 		if err != nil {
-			var e *ConditionError
+			var e *condition.Error
 			require.ErrorAs(t, err, &e)
 			require.True(t, c == nil && e.At >= 0 && e.At <= len(text) && e.Text == text && e.Problem != "", "%#v", e)
 			return
@@ -429,13 +430,13 @@ func TestValue(t *testing.T) {
 		"level": "WARN2", "severity_number": "14", "kind": "log", "status": "503", "db.rows": "3", "host.name": "node-1", "trace_id": "4bf92f35000000000000000000000001",
 		"program": "payment-service", "duration": "", "nosuch": "", "truncated": "", "fields.status": "503", "resource.status": "resource", "severity": "WARN2", "service": "shop",
 	} {
-		v, ok := ev.Value(name)
+		v, ok := ValueOf(name)(ev)
 		assert.Equal(t, want != "", ok, name)
 		if ok {
 			assert.Equal(t, want, v.String(), name)
 		}
 	}
-	_, ok := conditionSamples["span"].Value("level")
+	_, ok := ValueOf("level")(conditionSamples["span"])
 	assert.False(t, ok)
 }
 

@@ -41,7 +41,7 @@ func (c *Condition) both(x, y condition.Expr) (a, b node, err error) {
 }
 
 func (c *Condition) fail(at int, format string, args ...any) error {
-	return &ConditionError{Text: c.text, At: at, Problem: fmt.Sprintf(format, args...)}
+	return &condition.Error{Text: c.text, At: at, Problem: fmt.Sprintf(format, args...)}
 }
 
 // leaf adds has, which a comparison grows from.

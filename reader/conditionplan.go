@@ -251,7 +251,6 @@ func (p *planner) mayHaveAttribute(l *leaf) bool {
 	})
 }
 
-// isSeverity reports whether the part is the severity.
 func (p *part) isSeverity() bool { return slices.Equal(p.fields, levelFields) }
 
 // severity returns the bound of a comparison with the severity, which the name of a tracepoint can say, or a part of it.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -329,11 +329,8 @@ func declaredAs(a, b string) bool {
 	return typedfield.FieldName(a) == b || typedfield.FieldName(b) == a
 }
 
-// Value returns the value of a name of conditions, and whether the record has it: of a part of the record, of an attribute, or of an
-// attribute of the resource. The Event was decoded with DecodeFull. A level is the name of a severity.
-func (ev *Event) Value(name string) (Value, bool) { return ValueOf(name)(ev) }
-
-// ValueOf returns [Event.Value] of a name, for many events.
+// ValueOf returns a function that returns the value of a name of conditions, and whether the record has it: of a part of the record, of an
+// attribute, or of an attribute of the resource. The Event was decoded with DecodeFull. A level is the name of a severity.
 func ValueOf(name string) func(*Event) (Value, bool) {
 	if name == "level" || name == "severity" {
 		return func(ev *Event) (Value, bool) { return textValue(severityName(ev.Severity)), ev.Severity != 0 }

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -340,7 +340,7 @@ func (f *filler) fill(v reflect.Value) {
 	case Value:
 		v.Set(reflect.ValueOf(f.value()))
 		return
-	case time.Time, *Process, *Decoder, *eventheader.Event:
+	case time.Time, *Process, *Decoder, *Header:
 		return
 	}
 	switch v.Kind() {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/userevents/userevents-go/encode/eventheader"
 )
 
 // Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Decoding
@@ -89,9 +87,7 @@ type Event struct {
 	// Duplicate is set if the program wrote the same record to the event of its declaration immediately before.
 	Duplicate bool
 
-	// Header is the header of an event in the format EventHeader: provider, level, keyword, opcode, activity ids. It is
-	// nil for typed events.
-	Header *eventheader.Event
+	Header *Header // of an event in the format EventHeader; else nil
 
 	// Fields has all other fields, in the order of the record: attributes, and the fields of declared and foreign
 	// events. Names are unique: the last value of a key counts. In events of KindOther the second field of a name gets the name
@@ -103,6 +99,16 @@ type Event struct {
 
 	leveled bool // other records of the tracepoint may be copies of declared records
 	scratch *scratch
+}
+
+// Header is the header of an event in the format EventHeader, with the provider and the keyword that the tracepoint's name has.
+type Header struct {
+	Name, Provider        string // Name may have attributes after a semicolon
+	Keyword               uint64
+	ID, Tag               uint16
+	Level, Opcode         uint8
+	Version               uint8
+	ActivityID, RelatedID [16]byte // zero if the event has none
 }
 
 // NestedEvent is an event of a span, stored in the span's record.
@@ -290,7 +296,9 @@ func (ev *Event) Clone() *Event {
 		c.Point = ev.Point.clone()
 	}
 	if ev.Header != nil {
-		c.Header = ev.Header.Clone()
+		h := *ev.Header
+		h.Name, h.Provider = strings.Clone(h.Name), strings.Clone(h.Provider)
+		c.Header = &h
 	}
 	return &c
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/reader"
@@ -261,11 +261,11 @@ func TestForeignHeaders(t *testing.T) {
 		})
 	}
 	ev := decodeHeader(t, foreignHeaders[2].tracepoint, unhex(t, foreignHeaders[2].payload))
-	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
-	assert.Equal(t, uint64(0xFF), ev.Header.Tracepoint.Keyword)
-	assert.Equal(t, eventheader.Opcode(1), ev.Header.Opcode)
-	assert.Equal(t, byte(0x10), ev.Header.Activity[0])
-	assert.Equal(t, byte(0x20), ev.Header.Related[0])
+	assert.Equal(t, "app", ev.Header.Provider)
+	assert.Equal(t, uint64(0xFF), ev.Header.Keyword)
+	assert.Equal(t, uint8(1), ev.Header.Opcode)
+	assert.Equal(t, byte(0x10), ev.Header.ActivityID[0])
+	assert.Equal(t, byte(0x20), ev.Header.RelatedID[0])
 }
 
 // TestFormatsOfHeaderValues: each format has a value, which is a text if JSON has no type for it.
@@ -347,7 +347,7 @@ func TestMultiFormatEvents(t *testing.T) {
 	require.NoError(t, d.Decode(rawOf(unhex(t, "07 00 00 00 00 00 00 05 06 00 01 00 45 6d 70 74 79 00")), &ev, reuse))
 	assert.Equal(t, "app_L5K0.1f", ev.Name)
 	assert.Equal(t, "Empty", ev.EventName)
-	assert.Equal(t, "app", ev.Header.Tracepoint.Provider)
+	assert.Equal(t, "app", ev.Header.Provider)
 }
 
 // TestOTLPMetrics: the request in the event equals that in the record.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/text"
 )
 
@@ -14,11 +14,7 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event, mode DecodeMode) error {
 		return fmt.Errorf("%d bytes, and the payload begins at %d", len(raw), d.payload)
 	}
 	s := ev.scratch
-	h := s.header
-	if h == nil {
-		h = new(eventheader.Event)
-		s.header = h
-	}
+	h := &s.encoded
 	if err := h.Decode(d.header, raw[d.payload:]); err != nil {
 		return err
 	}
@@ -31,7 +27,14 @@ func (d *Decoder) decodeHeader(raw []byte, ev *Event, mode DecodeMode) error {
 	if p.names > maxNames {
 		return fmt.Errorf("the names of the members of structs have more than %d bytes", maxNames)
 	}
-	ev.Header = h
+	if s.header == nil {
+		s.header = new(Header)
+	}
+	*s.header = Header{
+		Name: h.Name, Provider: h.Tracepoint.Provider, Keyword: h.Tracepoint.Keyword, ID: h.ID, Tag: h.Tag, Level: uint8(h.Level), Opcode: uint8(h.Opcode),
+		Version: h.Version, ActivityID: h.Activity, RelatedID: h.Related,
+	}
+	ev.Header = s.header
 	ev.EventName, _, _ = strings.Cut(h.Name, ";") // attributes of the event may follow
 	ev.Severity = severityOfHeader(h.Level)
 	if !p.schema || !ev.setCommonSchema(s.top) {

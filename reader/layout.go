@@ -124,7 +124,6 @@ func upTo(last uint64, set func(ev *Event, n uint64)) setter {
 // words returns the setter of a text.
 func words(set func(ev *Event, s string)) setter { return setter{words: set} }
 
-// id returns the setter of an id.
 func id(field func(ev *Event) []byte) setter {
 	return setter{text: func(ev *Event, b []byte) bool { return setID(field(ev), b) }}
 }

@@ -187,7 +187,7 @@ func (a *additionsRig) log() {
 func (a *additionsRig) read() {
 	ready(a.t, a.r, func(ev *reader.Event) {
 		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, ev, nil))
-		n, _ := ev.Value("n")
+		n, _ := reader.ValueOf("n")(ev)
 		a.got[ev.Severity.String()+"/"+n.String()]++
 	})
 }

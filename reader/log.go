@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // The layouts of log records. Declared records have no message, and fields of their own.
@@ -215,7 +215,6 @@ var headerSeverities = [...]Severity{
 	eventheader.LevelVerbose + 1: SeverityTrace,
 }
 
-// severityOfHeader returns the severity of an EventHeader level.
 func severityOfHeader(level eventheader.Level) Severity {
 	if int(level) >= len(headerSeverities) {
 		return SeverityTrace

@@ -294,7 +294,6 @@ func (m *memorySession) take(r *perf.Record) {
 	}
 }
 
-// event returns that of the record.
 func (m *memorySession) event() *memoryEvent { return m.record.Source.User.(*memoryEvent) }
 
 // await waits for records, until the deadline.

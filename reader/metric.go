@@ -14,7 +14,7 @@ type PointType uint8
 
 // The types of data points.
 const (
-	PointNone PointType = iota // the event is not a metric
+	_ PointType = iota // the event is not a metric
 	PointGauge
 	PointSum
 	PointHistogram
@@ -35,9 +35,9 @@ type Temporality uint8
 
 // The temporalities.
 const (
-	TemporalityUnspecified Temporality = iota
-	TemporalityDelta                   // since the last point
-	TemporalityCumulative              // since the start
+	_                     Temporality = iota
+	TemporalityDelta                  // since the last point
+	TemporalityCumulative             // since the start
 )
 
 var temporalityNames = [...]string{"unspecified", "delta", "cumulative"}

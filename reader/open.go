@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"

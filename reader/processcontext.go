@@ -157,7 +157,6 @@ func readContext(dir string) (p published) {
 	return p
 }
 
-// contextValue returns a value of a process context.
 func contextValue(v any) Value {
 	switch v := v.(type) {
 	case string:

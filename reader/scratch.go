@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -14,7 +14,7 @@ type scratch struct {
 	// Parts of the event:
 	arena  []Field // elements of lists and maps
 	point  *Point
-	header *eventheader.Event
+	header *Header
 
 	fields []Field // for Event.Fields of an event that keeps its parts
 	stack  []Field // elements of incomplete lists and maps
@@ -26,8 +26,9 @@ type scratch struct {
 	keepJSON bool
 
 	// For EventHeader events:
-	cursor eventheader.Cursor
-	top    []Field // the fields of the event before they are interpreted
+	encoded eventheader.Event
+	cursor  eventheader.Cursor
+	top     []Field // the fields of the event before they are interpreted
 }
 
 // scratches are for events that keep their parts.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf16"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // wideText returns a text in units of 2 or 4 bytes.

@@ -50,7 +50,6 @@ func newOutput(event *eventset.Event, schema *payload.Schema) output {
 	}
 }
 
-// registerLevels registers the events of the levels.
 func (s *sink) registerLevels() {
 	for r := range s.levels {
 		s.groups[r] = s.set.NewGroup()
@@ -61,7 +60,6 @@ func (s *sink) registerLevels() {
 	}
 }
 
-// declaredOutput is the event of a declaration.
 type declaredOutput struct {
 	output
 
@@ -73,7 +71,6 @@ type declaredOutput struct {
 	first       *indexEntry // nil without fields
 }
 
-// registerDeclarations registers the events of declarations.
 func (s *sink) registerDeclarations(list []AnyDeclaration, naming uevents.Naming) {
 	naming = s.set.Naming(naming)
 	if len(list) > 0 {

@@ -154,7 +154,6 @@ type indexEntry struct {
 	next *indexEntry // of the field behind this one; nil behind the last
 }
 
-// newIndex returns an index of fields.
 func newIndex(fields []field) index {
 	var x index
 	for i := range fields {

@@ -55,7 +55,7 @@ type Options struct {
 	UniqueKeys bool
 
 	// MaxPayload limits the size of a record in bytes; a larger record is truncated. 0 means
-	// [uevents.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and
+	// [tracepoint.MaxPayload], which every tracing tool keeps. A limit above that loses large records in ftrace and
 	// trace-cmd, and one above 65,527 means 65,527. If Provider has a smaller limit, that one
 	// applies. A limit that is negative is an error of [New], and means the default. One that is too small for the fixed fields of an
 	// event is an error, too, and the event is never enabled.

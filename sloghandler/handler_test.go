@@ -105,7 +105,7 @@ func TestOversized(t *testing.T) {
 	log.Info(strings.Repeat("é", 5000), "k", "v")
 	r := tr.Records()
 	require.Len(t, r, 1)
-	assert.LessOrEqual(t, len(r[0].Payload), uevents.MaxPayload)
+	assert.LessOrEqual(t, len(r[0].Payload), tracepoint.MaxPayload)
 	rec := decode(t, r[0].Declaration, r[0].Payload)
 	assert.True(t, strings.HasSuffix(field(t, rec, "message"), "é..."), "cut between characters, visibly")
 	assert.Equal(t, "1", field(t, rec, "truncated"), "the message; it leaves room for the attribute")

@@ -23,7 +23,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/sloghandler"
-	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -94,7 +94,7 @@ func (c *hostile) check(t *testing.T, tr *ueventstest.Tool, p *whereLogged) {
 	t.Helper()
 	records := tr.Records()
 	require.Len(t, records, 1)
-	assert.LessOrEqual(t, len(records[0].Payload), uevents.MaxPayload)
+	assert.LessOrEqual(t, len(records[0].Payload), tracepoint.MaxPayload)
 	got := readRecord(t, records[0])
 	expected := logged{message: c.message}
 	if !c.fatal {

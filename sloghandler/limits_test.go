@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/truncationtest"
 	"github.com/userevents/userevents-go/sloghandler"
-	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -85,7 +85,7 @@ func TestSizes(t *testing.T) {
 			h, tr := attached(t, o)
 			limit := o.MaxPayload
 			if limit == 0 {
-				limit = uevents.MaxPayload
+				limit = tracepoint.MaxPayload
 			}
 			records, copies := 0, map[bool]int{false: 1, true: 2}
 			for n := 0; n < 120; n += testscale.Count(1, 9) {

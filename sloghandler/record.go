@@ -247,7 +247,6 @@ func headOf(r *slog.Record) (hd head) {
 	return hd
 }
 
-// source returns the source of a record.
 func (rec *record) source() string {
 	if rec.resolved != nil && rec.h.replace != nil {
 		return rec.resolved.source

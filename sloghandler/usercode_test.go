@@ -18,6 +18,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -192,7 +193,7 @@ func (u *usage) check(ends, panics bool) {
 	t := u.t
 	outer := 0
 	for _, raw := range u.tool.Records() {
-		assert.LessOrEqual(t, len(raw.Payload), uevents.MaxPayload)
+		assert.LessOrEqual(t, len(raw.Payload), tracepoint.MaxPayload)
 		if raw.Event == "app_declared" {
 			continue
 		}

@@ -54,7 +54,7 @@ func TestDefineAndEmit(t *testing.T) {
 	records := tr.Records()
 	require.Len(t, records, 2)
 	assert.Equal(t, "myapp_http_request: method=GET route=/users/{id} status=200 latency_ns=1500000 cached=1", text(t, records[0]))
-	assert.Len(t, records[1].Payload, uevents.MaxPayload, "truncated to what tracing tools get")
+	assert.Len(t, records[1].Payload, tracepoint.MaxPayload, "truncated to what tracing tools get")
 	assert.Contains(t, text(t, records[1]), "/long/l", "and still there")
 	ev.Emit(&httpRequest{})
 	assert.EqualValues(t, 1, ev.Stats().Truncated)

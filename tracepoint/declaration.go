@@ -29,8 +29,8 @@ import (
 const (
 	// MaxCommand is the longest declaration in bytes; the kernel's 512 count the terminating NUL.
 	MaxCommand = 511
-	// MaxName is the longest event name in bytes: it becomes a directory's name.
-	MaxName = 255
+	// maxName is the longest event name in bytes: it becomes a directory's name.
+	maxName = 255
 	// maxArray is the largest number of elements of a Fixed array.
 	maxArray = 1024
 	// MaxPayload is the largest payload in bytes that every tracing tool keeps: what fits a sub-buffer of ftrace's ring
@@ -64,7 +64,7 @@ func (invalid) Is(target error) bool { return target == fs.ErrInvalid }
 type Error struct {
 	Declaration string // as far as it was understood
 	Field       int    // index of the field at fault, or -1: the name or the whole
-	FieldName   string
+	fieldName   string
 	Problem     string
 }
 
@@ -72,8 +72,8 @@ type Error struct {
 func (e *Error) Error() string {
 	where := "tracepoint declaration " + strconv.Quote(e.Declaration)
 	switch {
-	case e.Field >= 0 && e.FieldName != "":
-		where += fmt.Sprintf(", field %d (%q)", e.Field+1, e.FieldName)
+	case e.Field >= 0 && e.fieldName != "":
+		where += fmt.Sprintf(", field %d (%q)", e.Field+1, e.fieldName)
 	case e.Field >= 0:
 		where += fmt.Sprintf(", field %d", e.Field+1)
 	}
@@ -89,12 +89,12 @@ type Field struct {
 	Type Type
 }
 
-// String returns the field in command syntax, such as "u16 status" or
+// text returns the field in command syntax, such as "u16 status" or
 // "struct point p 8".
-func (f Field) String() string {
+func (f Field) text() string {
 	s := f.Type.String() + " " + f.Name
 	if f.Type.Kind == Struct {
-		s += " " + strconv.Itoa(f.Type.StructSize)
+		s += " " + strconv.Itoa(f.Type.structSize)
 	}
 	return s
 }
@@ -123,7 +123,7 @@ func (d Declaration) FieldList() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(f.String())
+		b.WriteString(f.text())
 	}
 	return b.String()
 }
@@ -146,7 +146,7 @@ func (d Declaration) Validate() error {
 	fail := func(i int, problem string) error {
 		e := &Error{Declaration: d.String(), Field: i, Problem: problem}
 		if i >= 0 {
-			e.FieldName = d.Fields[i].Name
+			e.fieldName = d.Fields[i].Name
 		}
 		return e
 	}
@@ -182,8 +182,8 @@ func checkName(s string) string {
 	switch {
 	case s == "":
 		return "is empty"
-	case len(s) > MaxName:
-		return fmt.Sprintf("is %d bytes long, the limit is %d", len(s), MaxName)
+	case len(s) > maxName:
+		return fmt.Sprintf("is %d bytes long, the limit is %d", len(s), maxName)
 	case !isIdentifier(s):
 		return fmt.Sprintf("%q must consist of letters, digits and underscores and not begin with a digit", s)
 	}
@@ -221,7 +221,7 @@ func Parse(s string) (Declaration, error) {
 		}
 		f, problem := parseField(words)
 		if problem != "" {
-			return d, &Error{Declaration: s, Field: len(d.Fields), FieldName: f.Name, Problem: problem}
+			return d, &Error{Declaration: s, Field: len(d.Fields), fieldName: f.Name, Problem: problem}
 		}
 		d.Fields = append(d.Fields, f)
 	}
@@ -259,7 +259,7 @@ func parseField(words []string) (Field, string) {
 		if err != nil {
 			return f, fmt.Sprintf("bad struct size %q", rest[1])
 		}
-		t.StructSize = int(size)
+		t.structSize = int(size)
 	case len(rest) > 1:
 		return f, fmt.Sprintf("unexpected %q after the field name", strings.Join(rest[1:], " "))
 	}

@@ -171,7 +171,7 @@ func TestErrorOfAnUnnamedField(t *testing.T) {
 }
 
 func TestCommandLimit(t *testing.T) {
-	name := strings.Repeat("n", tracepoint.MaxName)
+	name := strings.Repeat("n", 255)
 	fields := func(last int) tracepoint.Declaration {
 		return tracepoint.Declaration{Name: name, Fields: []tracepoint.Field{
 			{Name: strings.Repeat("f", 240), Type: tracepoint.Scalar(tracepoint.U8)},
@@ -228,7 +228,7 @@ func TestKinds(t *testing.T) {
 		size   int
 		signed bool
 	}{
-		{tracepoint.KindInvalid, "invalid", 0, false},
+		{tracepoint.Kind(0), "invalid", 0, false},
 		{tracepoint.U8, "u8", 1, false},
 		{tracepoint.S8, "s8", 1, true},
 		{tracepoint.U16, "u16", 2, false},

@@ -28,7 +28,7 @@ type FormatField struct {
 	// Type says how to read the field. It is the declared type for each type that a
 	// [Declaration] can hold. Other C types, which the kernel's own events
 	// have, are the integer of the same size and sign, an array of such
-	// integers, or else a Struct whose StructName is the C type.
+	// integers, or else a Struct whose structName is the C type.
 	Type Type
 	// Offset and Size are in bytes, Offset from the start of the common fields.
 	// A dynamic field has size 4: its location word. An argument of a system call has the size of a register, in which a Type that is
@@ -180,13 +180,13 @@ func (f Format) Declaration() (Declaration, error) {
 		d.Fields = append(d.Fields, Field{Name: field.Name, Type: field.Type})
 		if field.Offset != next {
 			return Declaration{}, &Error{
-				Declaration: d.String(), Field: i, FieldName: field.Name,
+				Declaration: d.String(), Field: i, fieldName: field.Name,
 				Problem: fmt.Sprintf("offset %d in the format file, not %d: not a user event", field.Offset, next),
 			}
 		}
 		if size := field.Type.FixedSize(); field.Size != size {
 			return Declaration{}, &Error{
-				Declaration: d.String(), Field: i, FieldName: field.Name,
+				Declaration: d.String(), Field: i, fieldName: field.Name,
 				Problem: fmt.Sprintf("size %d in the format file, not %d: not a user event", field.Size, size),
 			}
 		}
@@ -247,7 +247,7 @@ func parseFormatField(line string) (FormatField, string) {
 	if isArray {
 		brackets = inner
 	}
-	f.Pointer = brackets == "" && strings.Contains(ctype, "*") && integerOf(f.Size, false) != KindInvalid
+	f.Pointer = brackets == "" && strings.Contains(ctype, "*") && integerOf(f.Size, false) != kindInvalid
 	if f.Pointer {
 		f.Type = Scalar(integerOf(f.Size, false))
 		return f, ""
@@ -275,7 +275,7 @@ func formatType(ctype, brackets string, size int, signed bool) Type {
 	for loc := RelLoc; loc <= DataLoc; loc++ {
 		if elem, ok := strings.CutPrefix(ctype, locationPrefix[loc]); ok {
 			kind := kindOf(elem)
-			if kind == KindInvalid {
+			if kind == kindInvalid {
 				kind = U8
 			}
 			return Type{Kind: kind, Location: loc}
@@ -285,7 +285,7 @@ func formatType(ctype, brackets string, size int, signed bool) Type {
 		return StructOf(name, size)
 	}
 	kind := integerType(ctype, size)
-	if kind == KindInvalid {
+	if kind == kindInvalid {
 		elem := size
 		if count, err := strconv.Atoi(strings.Trim(brackets, "[]")); err == nil && count > 0 {
 			elem = size / count
@@ -304,7 +304,7 @@ func formatType(ctype, brackets string, size int, signed bool) Type {
 	}
 }
 
-// integerType returns the kind of a C type, or KindInvalid. Those of the arguments of system calls are in their format files as
+// integerType returns the kind of a C type, or kindInvalid. Those of the arguments of system calls are in their format files as
 // they are in C, and all of them without a sign; size is that of the field.
 func integerType(ctype string, size int) Kind {
 	ctype = strings.TrimPrefix(ctype, "const ")
@@ -323,12 +323,12 @@ var kernelTypes = map[string]Kind{
 	"gid_t": U32, "uid_t": U32, "unsigned": U32, "umode_t": U16,
 }
 
-// integerOf returns the integer kind of the size, or KindInvalid.
+// integerOf returns the integer kind of the size, or kindInvalid.
 func integerOf(size int, signed bool) Kind {
 	for k := U8; k <= S64; k++ {
 		if k.Size() == size && k.Signed() == signed {
 			return k
 		}
 	}
-	return KindInvalid
+	return kindInvalid
 }

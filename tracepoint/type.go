@@ -12,7 +12,7 @@ type Kind uint8
 // The kinds that the kernel accepts. It has no floating-point kind, and refuses
 // long because its size differs between 32-bit and 64-bit programs.
 const (
-	KindInvalid Kind = iota
+	kindInvalid Kind = iota
 	U8
 	S8
 	U16
@@ -35,7 +35,7 @@ var kinds = [...]struct {
 	size   int
 	signed bool
 }{
-	KindInvalid: {"invalid", 0, false},
+	kindInvalid: {"invalid", 0, false},
 	U8:          {"u8", 1, false},
 	S8:          {"s8", 1, true},
 	U16:         {"u16", 2, false},
@@ -79,7 +79,7 @@ func kindOf(name string) Kind {
 			return k
 		}
 	}
-	return KindInvalid
+	return kindInvalid
 }
 
 // Location says where the bytes of a field are.
@@ -108,9 +108,9 @@ type Type struct {
 	// only. RelLoc and DataLoc types are arrays without a declared length: Len is 0.
 	Len int
 
-	// StructName and StructSize (in bytes) belong to Kind Struct.
-	StructName string
-	StructSize int
+	// structName and structSize (in bytes) belong to Kind Struct.
+	structName string
+	structSize int
 }
 
 // Scalar returns the type of a single value.
@@ -124,7 +124,7 @@ func Dynamic(k Kind) Type { return Type{Kind: k, Location: DataLoc} }
 
 // StructOf returns the type of an opaque structure of size bytes.
 func StructOf(name string, size int) Type {
-	return Type{Kind: Struct, StructName: name, StructSize: size}
+	return Type{Kind: Struct, structName: name, structSize: size}
 }
 
 // String returns the kernel's spelling, such as "u32", "char[16]" or
@@ -135,7 +135,7 @@ func (t Type) String() string {
 	case t.Location != Fixed && int(t.Location) < len(locationPrefix):
 		return locationPrefix[t.Location] + t.Kind.String() + "[]"
 	case t.Kind == Struct:
-		return "struct " + t.StructName
+		return "struct " + t.structName
 	case t.Len > 0:
 		return t.Kind.String() + "[" + strconv.Itoa(t.Len) + "]"
 	default:
@@ -150,7 +150,7 @@ func (t Type) FixedSize() int {
 	case t.Location != Fixed:
 		return 4
 	case t.Kind == Struct:
-		return t.StructSize
+		return t.structSize
 	case t.Len > 0:
 		return t.Kind.Size() * t.Len
 	default:
@@ -161,16 +161,16 @@ func (t Type) FixedSize() int {
 // check returns what is wrong with the type, or "".
 func (t Type) check() string {
 	switch {
-	case t.Kind == KindInvalid || t.Kind > Struct:
+	case t.Kind == kindInvalid || t.Kind > Struct:
 		return "unknown type"
 	case t.Location > DataLoc:
 		return "unknown location"
 	case t.Location != Fixed && (t.Kind == Struct || t.Len != 0):
 		return "a dynamic field is an array of an integer kind without a length"
-	case t.Kind == Struct && !isIdentifier(t.StructName):
-		return fmt.Sprintf("struct name %q is not an identifier", t.StructName)
-	case t.Kind == Struct && (t.StructSize < 1 || t.StructSize > maxStruct):
-		return fmt.Sprintf("struct size %d is not between 1 and %d", t.StructSize, maxStruct)
+	case t.Kind == Struct && !isIdentifier(t.structName):
+		return fmt.Sprintf("struct name %q is not an identifier", t.structName)
+	case t.Kind == Struct && (t.structSize < 1 || t.structSize > maxStruct):
+		return fmt.Sprintf("struct size %d is not between 1 and %d", t.structSize, maxStruct)
 	case t.Kind == Struct:
 		return ""
 	case t.Len < 0 || t.Len > maxArray:
@@ -195,7 +195,7 @@ func parseType(s string) (Type, string) {
 		}
 	}
 	if name, ok := strings.CutPrefix(s, "struct "); ok {
-		return Type{Kind: Struct, StructName: name}, ""
+		return Type{Kind: Struct, structName: name}, ""
 	}
 	base, length, isArray := strings.Cut(s, "[")
 	t.Kind = kindOf(base)
@@ -223,7 +223,7 @@ func parseLength(s string) (uint64, error) {
 }
 
 func (t Type) problem(spelling string) string {
-	if t.Kind == KindInvalid {
+	if t.Kind == kindInvalid {
 		if strings.Contains(spelling, "long") {
 			return fmt.Sprintf("type %q is refused by the kernel: use s64 or u64", spelling)
 		}

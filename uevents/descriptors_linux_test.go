@@ -239,14 +239,14 @@ func TestWriteSizes(t *testing.T) {
 		_, err := ev.WriteRecord(buf[:uevents.IndexSize+size])
 		if err != nil {
 			require.ErrorIs(t, err, uevents.ErrTooLarge)
-			require.Greater(t, size, uevents.MaxPayload)
+			require.Greater(t, size, tracepoint.MaxPayload)
 			continue
 		}
 		accepted++
 		require.Len(t, i.Records(), 1, "ftrace, %d bytes", size)
 		require.Len(t, perf.Records(), 1, "perf, %d bytes", size)
 	}
-	assert.Equal(t, uevents.MaxPayload+1, accepted)
+	assert.Equal(t, tracepoint.MaxPayload+1, accepted)
 	t.Logf("%d sizes from 0 to 70,000 bytes tried, %d accepted and found in both tools", sizes, accepted)
 }
 

@@ -23,9 +23,8 @@
 // # Records
 //
 // A record given to [Event.WriteRecord] is [IndexSize] reserved bytes and the payload: the fields in the order of the declaration, without padding, in
-// the byte order of the machine. This package handles bytes, not values. Package encode/typed makes payloads from structs, or field by field
-// as in the example of WriteRecord; package encode/eventheader makes self-describing ones. Packages structevent, sloghandler and the
-// exporters do all of it.
+// the byte order of the machine. This package handles bytes, not values. Package encode/typed makes payloads from structs; packages structevent,
+// sloghandler and the exporters do all of it.
 //
 // A field __data_loc char[], the text that every tracing tool reads, is a 32-bit location word between the other fields, size<<16 | offset. The
 // text stands behind the last field and ends in a NUL, which size counts. The offset counts in bytes from [tracepoint.CommonSize] bytes before the

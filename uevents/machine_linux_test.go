@@ -20,6 +20,7 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -229,7 +230,7 @@ func TestSubBufferSize(t *testing.T) {
 	for _, kib := range []string{"4", "64", "4"} {
 		require.NoError(t, os.WriteFile(size, []byte(kib), 0))
 		before := entries()
-		mustWrite(t, ev, buffer(strings.Repeat("x", uevents.MaxPayload)))
+		mustWrite(t, ev, buffer(strings.Repeat("x", tracepoint.MaxPayload)))
 		assert.Equal(t, before+1, entries(), "sub-buffers of %s KiB", kib)
 		mustWrite(t, ev, buffer(strings.Repeat("x", 4096)))
 		if kib == "4" {

@@ -21,9 +21,6 @@ const EnvDataFile = "USER_EVENTS_DATA"
 // [Event.WriteRecord] that are reserved for the write index.
 const IndexSize = 4
 
-// MaxPayload is the default limit of payloads, in bytes without the write index.
-const MaxPayload = tracepoint.MaxPayload
-
 // Options are the options of [Open].
 type Options struct {
 	// Transport is the way of the events, unless the environment variable [EnvTransport] has a value. With the default, memory is
@@ -42,7 +39,7 @@ type Options struct {
 	File *os.File
 
 	// MaxPayload is the limit of [Event.WriteRecord] for the provider's events, in bytes. 0 means
-	// [MaxPayload], which every tracing tool keeps; perf alone keeps 8,184. The kernel reports success for larger records,
+	// [tracepoint.MaxPayload], which every tracing tool keeps; perf alone keeps 8,184. The kernel reports success for larger records,
 	// and the tools do not get them. Negative means no limit, for measuring.
 	MaxPayload int
 }
@@ -52,7 +49,7 @@ func (o *Options) maxPayload() int {
 	const unlimited = math.MaxInt - IndexSize
 	switch {
 	case o == nil || o.MaxPayload == 0:
-		return MaxPayload
+		return tracepoint.MaxPayload
 	case o.MaxPayload < 0:
 		return unlimited
 	}
@@ -93,15 +90,6 @@ const (
 	NameHashedOnConflict
 )
 
-// String returns the name of the policy.
-func (n Naming) String() string {
-	names := [...]string{"default", "exact", "hashed on conflict"}
-	if int(n) >= len(names) {
-		return fmt.Sprintf("Naming(%d)", uint8(n))
-	}
-	return names[n]
-}
-
 // check reports what is wrong with any declaration that the policy may lead to, before the kernel is asked.
 func (n Naming) check(d tracepoint.Declaration) error {
 	if err := d.Validate(); err != nil {
@@ -116,7 +104,7 @@ func (n Naming) check(d tracepoint.Declaration) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown naming policy %v: %w", n, fs.ErrInvalid)
+	return fmt.Errorf("unknown naming policy %d: %w", n, fs.ErrInvalid)
 }
 
 // hashed returns the declaration with a hash of its fields in the name. The hash is FNV-1a

@@ -68,7 +68,7 @@ type Provider struct {
 	err    error      // why it is
 	abi    ABI
 	way    Transport
-	limit  int // of a payload; 0 is MaxPayload
+	limit  int // of a payload; 0 is tracepoint.MaxPayload
 	closed atomic.Bool
 
 	mu     sync.Mutex
@@ -110,7 +110,7 @@ func (p *Provider) Err() error {
 // MaxPayload returns the largest payload in bytes that the provider's events accept; see [Options].
 func (p *Provider) MaxPayload() int {
 	if p == nil || p.limit == 0 {
-		return MaxPayload
+		return tracepoint.MaxPayload
 	}
 	return p.limit
 }

@@ -166,7 +166,7 @@ func TestUnreadableTracefs(t *testing.T) {
 
 // TestBadArguments: they are reported on every machine, before the kernel is asked.
 func TestBadArguments(t *testing.T) {
-	long := strings.Repeat("n", tracepoint.MaxName)
+	long := strings.Repeat("n", 255)
 	unavailable, err := uevents.Open(&uevents.Options{Path: t.TempDir()})
 	require.Error(t, err)
 	foreign := unavailable.NewGroup()
@@ -177,7 +177,7 @@ func TestBadArguments(t *testing.T) {
 			want error
 			text string
 		}{
-			{tracepoint.Declaration{Name: "fine"}, uevents.EventOptions{Naming: 99}, fs.ErrInvalid, "Naming(99)"},
+			{tracepoint.Declaration{Name: "fine"}, uevents.EventOptions{Naming: 99}, fs.ErrInvalid, "policy 99"},
 			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{}, tracepoint.ErrInvalid, "no name"},
 			{tracepoint.Declaration{Name: "no name"}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "no name"},
 			{tracepoint.Declaration{Name: long}, uevents.EventOptions{Naming: uevents.NameHashedOnConflict}, tracepoint.ErrInvalid, "hash"},
@@ -210,11 +210,6 @@ func TestBadArguments(t *testing.T) {
 		require.Error(t, err)
 		check(t, p)
 	})
-}
-
-func TestNamingString(t *testing.T) {
-	assert.Equal(t, "hashed on conflict", uevents.NameHashedOnConflict.String())
-	assert.Equal(t, "Naming(3)", uevents.Naming(3).String(), "the first that has no name")
 }
 
 // TestTooManyEvents: a registration above the kernel's limit leaves nothing behind, and the next one below it works. The
@@ -260,7 +255,7 @@ func TestRegisterErrno(t *testing.T) {
 // TestUnwritableEvent: fixed fields above the limit are reported on every machine, and register nothing.
 func TestUnwritableEvent(t *testing.T) {
 	large := declare(t, "some_event struct s a 4000; u64 b; char[57] c")
-	require.Equal(t, uevents.MaxPayload+1, large.FixedSize())
+	require.Equal(t, tracepoint.MaxPayload+1, large.FixedSize())
 	fits := declare(t, "some_event struct s a 4000; u64 b; char[56] c")
 	_, p, k := newSpy(t, nil)
 	for _, p := range []*uevents.Provider{p, nil} {

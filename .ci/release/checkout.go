@@ -257,7 +257,6 @@ func (c *checkout) require(version string) error {
 	return os.WriteFile(work.Syntax.Name, modfile.Format(work.Syntax), 0o666)
 }
 
-// work reads go.work.
 func (c *checkout) work() (*modfile.WorkFile, error) {
 	name := filepath.Join(c.root, "go.work")
 	text, err := os.ReadFile(name)

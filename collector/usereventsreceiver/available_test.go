@@ -20,7 +20,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -73,7 +72,7 @@ func TestAvailable(t *testing.T) {
 			telemetry := componenttest.NewTelemetry()
 			cfg := fast()
 			cfg.Transport, cfg.Discovery.RetryInterval = c.transport, time.Hour // one attempt
-			r, err := m.factory.CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, consumertest.NewNop())
+			r, err := m.factory.CreateLogs(t.Context(), newSettings(telemetry), cfg, consumertest.NewNop())
 			require.NoError(t, err)
 			h := newHost()
 			require.NoError(t, r.Start(t.Context(), h))

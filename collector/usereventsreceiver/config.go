@@ -16,6 +16,7 @@ import (
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
+	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -81,7 +82,7 @@ func (c *Config) where() (*reader.Condition, error) {
 	return reader.ParseCondition(strings.Join(parts, " and "))
 }
 
-// validateConfig reports all errors of the configuration that the parts do not report themselves.
+// validateConfig reports all errors of the configuration but those of retry_on_failure.
 func validateConfig(c *Config) error {
 	errs := checkPatterns("events", c.Events, func(p string) error {
 		if c.Transport == transportMemory && !ofUserEvents(p) {
@@ -93,8 +94,33 @@ func validateConfig(c *Config) error {
 	if _, err := c.where(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := within("budget_mib", c.BudgetMiB, 1, mostBudget); err != nil {
-		errs = append(errs, err)
+	errs = append(errs,
+		within("budget_mib", c.BudgetMiB, 1, mostBudget),
+		within("discovery: poll_interval", c.Discovery.PollInterval, time.Millisecond, time.Hour),
+		within("discovery: retry_interval", c.Discovery.RetryInterval, time.Millisecond, time.Hour),
+		within("discovery: max_events", c.Discovery.MaxEvents, 0, 1<<30),
+		within("program_limit: records_per_second", c.ProgramLimit.RecordsPerSecond, 0, 1<<30),
+		within("program_limit: kib_per_second", c.ProgramLimit.KiBPerSecond, 0, 1<<21),
+		within("ring: latency", c.Ring.Latency, time.Millisecond, time.Minute),
+		within("ring: reorder_window", c.Ring.ReorderWindow, time.Millisecond, time.Second),
+		within("batch: max_records", c.Batch.MaxRecords, 1, 1<<20),
+		within("batch: max_size_kib", c.Batch.MaxSizeKiB, 1, 1<<20),
+		within("batch: timeout", c.Batch.Timeout, time.Millisecond, time.Minute),
+		within("spans: max_pending", c.Spans.MaxPending, 1, 1<<30),
+		within("spans: max_size_mib", c.Spans.MaxSizeMiB, 1, 1<<20),
+		within("spans: max_wait", c.Spans.MaxWait, time.Millisecond, time.Minute),
+		within("tail: window", c.Tail.Window, time.Millisecond, time.Hour),
+		within("tail: size_mib", c.Tail.SizeMiB, tail.MinBytes>>20, 1<<20))
+	if f := c.Discovery.RulesFile; f != "" && !filepath.IsAbs(f) {
+		errs = append(errs, fmt.Errorf("discovery: rules_file: %q is not the path of a file, such as /etc/userevents-collector/rules/rules.yaml", f))
+	}
+	if c.Tail.When != "" {
+		if _, err := reader.ParseCondition(c.Tail.When); err != nil {
+			errs = append(errs, fmt.Errorf("tail: when: %w", err))
+		}
+	}
+	if c.Tail.By == "" {
+		errs = append(errs, errors.New("tail: by: it is empty, and names the value that records share, such as trace_id"))
 	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
 		errs = append(errs, fmt.Errorf("cgroup: %q is not the path of a directory, such as /sys/fs/cgroup/system.slice", c.Cgroup))
@@ -131,63 +157,16 @@ func ofUserEvents(pattern string) bool {
 	return !ok || system == tracepoint.System || system == tracepoint.MultiSystem
 }
 
-// Validate reports all errors.
-func (c *DiscoveryConfig) Validate() error {
-	var err error
-	if c.RulesFile != "" && !filepath.IsAbs(c.RulesFile) {
-		err = fmt.Errorf("rules_file: %q is not the path of a file, such as /etc/userevents-collector/rules/rules.yaml", c.RulesFile)
-	}
-	return errors.Join(
-		within("poll_interval", c.PollInterval, time.Millisecond, time.Hour),
-		within("retry_interval", c.RetryInterval, time.Millisecond, time.Hour),
-		within("max_events", c.MaxEvents, 0, 1<<30), err)
-}
-
-// Validate reports all errors.
-func (c *ProgramLimitConfig) Validate() error {
-	return errors.Join(within("records_per_second", c.RecordsPerSecond, 0, 1<<30), within("kib_per_second", c.KiBPerSecond, 0, 1<<21))
-}
-
-// Validate reports all errors.
-func (c *RingConfig) Validate() error {
-	return errors.Join(
-		within("latency", c.Latency, time.Millisecond, time.Minute),
-		within("reorder_window", c.ReorderWindow, time.Millisecond, time.Second))
-}
-
-// Validate reports all errors.
-func (c *BatchConfig) Validate() error {
-	return errors.Join(
-		within("max_records", c.MaxRecords, 1, 1<<20),
-		within("max_size_kib", c.MaxSizeKiB, 1, 1<<20),
-		within("timeout", c.Timeout, time.Millisecond, time.Minute))
-}
-
-// Validate reports all errors.
-func (c *SpansConfig) Validate() error {
-	return errors.Join(
-		within("max_pending", c.MaxPending, 1, 1<<30),
-		within("max_size_mib", c.MaxSizeMiB, 1, 1<<20),
-		within("max_wait", c.MaxWait, time.Millisecond, time.Minute))
-}
-
 // validateRetry reports what the receiver does not allow beside what c.Validate reports.
 func validateRetry(c configretry.BackOffConfig) error {
 	if !c.Enabled {
 		return nil
 	}
-	var errs []error
-	for _, err := range []error{
-		within("initial_interval", c.InitialInterval, time.Millisecond, maxRetry),
-		within("max_interval", c.MaxInterval, time.Millisecond, maxRetry),
-		within("max_elapsed_time", c.MaxElapsedTime, time.Millisecond, maxRetry),
-		within("multiplier", c.Multiplier, 1, 1000),
-	} {
-		if err != nil {
-			errs = append(errs, fmt.Errorf("retry_on_failure: %w", err))
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(
+		within("retry_on_failure: initial_interval", c.InitialInterval, time.Millisecond, maxRetry),
+		within("retry_on_failure: max_interval", c.MaxInterval, time.Millisecond, maxRetry),
+		within("retry_on_failure: max_elapsed_time", c.MaxElapsedTime, time.Millisecond, maxRetry),
+		within("retry_on_failure: multiplier", c.Multiplier, 1, 1000))
 }
 
 // within reports a value outside of a range.
@@ -236,7 +215,6 @@ func processors() int {
 	return runtime.NumCPU() // where the kernel's events cannot be read either
 }
 
-// converterOptions returns the options of the conversion.
 func (c *Config) converterOptions() *otlp.Options {
 	a := &c.Attributes
 	o := &otlp.Options{

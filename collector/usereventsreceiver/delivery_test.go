@@ -21,7 +21,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -99,7 +98,7 @@ func TestShutdownWhileOpening(t *testing.T) {
 	})
 	s := new(sink)
 	telemetry := componenttest.NewTelemetry()
-	r, err := m.factory.CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), fast(), s)
+	r, err := m.factory.CreateLogs(t.Context(), newSettings(telemetry), fast(), s)
 	require.NoError(t, err)
 	stopping = r.(*session).stopping
 	require.NoError(t, r.Start(t.Context(), newHost()))

@@ -28,7 +28,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -42,7 +41,7 @@ func collect(t *testing.T, cfg *Config, next consumer.Logs, logger *zap.Logger) 
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
-	set := metadatatest.NewSettings(telemetry)
+	set := newSettings(telemetry)
 	set.Logger = logger
 	r, err := NewFactory().CreateLogs(t.Context(), set, cfg, next)
 	require.NoError(t, err)
@@ -114,7 +113,7 @@ func TestKernelShortLived(t *testing.T) {
 	cfg.Events = []string{"rcvshort"}
 	cfg.Discovery.PollInterval = time.Millisecond
 	telemetry := componenttest.NewTelemetry()
-	r, err := NewFactory().CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &s)
+	r, err := NewFactory().CreateLogs(t.Context(), newSettings(telemetry), cfg, &s)
 	require.NoError(t, err)
 	h := newHost()
 	require.NoError(t, r.Start(t.Context(), h))

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -31,16 +30,19 @@ func TestUnattachedTime(t *testing.T) {
 	s, telemetry, _ := observed(t)
 	s.notice(reader.Notice{Kind: reader.NoticeAttached, Event: "user_events:a", Gap: 250 * time.Millisecond})
 	s.notice(reader.Notice{Kind: reader.NoticeAttached, Event: "user_events:b", Gap: 500 * time.Millisecond})
-	metadatatest.AssertEqualReceiverUserEventsUnattachedTime(t, telemetry, []metricdata.DataPoint[float64]{
-		{Value: 0.75, Attributes: attribute.NewSet(s.telemetry.receiver)},
-	}, metricdatatest.IgnoreTimestamp())
+	got, err := telemetry.GetMetric("otelcol_receiver_user_events_unattached_time")
+	require.NoError(t, err)
+	metricdatatest.AssertAggregationsEqual(t, metricdata.Sum[float64]{
+		DataPoints:  []metricdata.DataPoint[float64]{{Value: 0.75, Attributes: attribute.NewSet(s.telemetry.receiver)}},
+		Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
+	}, got.Data, metricdatatest.IgnoreTimestamp())
 }
 
 // observed is a session without a source, what it measures and what it logs.
 func observed(t *testing.T) (s *session, telemetry *componenttest.Telemetry, logged *observer.ObservedLogs) {
 	telemetry = componenttest.NewTelemetry()
 	t.Cleanup(func() { assert.NoError(t, telemetry.Shutdown(context.Background())) })
-	set := metadatatest.NewSettings(telemetry)
+	set := newSettings(telemetry)
 	core, logged := observer.New(zap.DebugLevel)
 	set.Logger = zap.New(core)
 	s, err := newSession(set, fast(), nil)

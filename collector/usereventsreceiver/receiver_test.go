@@ -22,7 +22,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -165,7 +164,7 @@ func TestSeveralReceivers(t *testing.T) {
 	sizes := map[string]int{"user_events": 1, "user_events/2": 2}
 	var all []receiver.Logs
 	for name, size := range sizes {
-		set := metadatatest.NewSettings(telemetry)
+		set := newSettings(telemetry)
 		require.NoError(t, set.ID.UnmarshalText([]byte(name)))
 		cfg := fast()
 		cfg.BudgetMiB = 8 * size

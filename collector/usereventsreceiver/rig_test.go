@@ -20,10 +20,11 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
+	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
@@ -32,6 +33,13 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
+
+// newSettings returns the settings of a receiver whose metrics are in telemetry.
+func newSettings(telemetry *componenttest.Telemetry) receiver.Settings {
+	set := receivertest.NewNopSettings(metadata.Type)
+	set.TelemetrySettings = telemetry.NewTelemetrySettings()
+	return set
+}
 
 // machine is a simulated kernel with programs. Its sources read what the programs wrote, as a reader.Reader would.
 type machine struct {
@@ -332,7 +340,7 @@ func (m *machine) start(cfg *Config, next consumer.Logs) (receiver.Logs, *compon
 	m.t.Helper()
 	telemetry := componenttest.NewTelemetry()
 	m.t.Cleanup(func() { assert.NoError(m.t, telemetry.Shutdown(context.Background())) })
-	r, err := m.factory.CreateLogs(m.t.Context(), metadatatest.NewSettings(telemetry), cfg, next)
+	r, err := m.factory.CreateLogs(m.t.Context(), newSettings(telemetry), cfg, next)
 	require.NoError(m.t, err)
 	before := m.sources()
 	require.NoError(m.t, r.Start(m.t.Context(), newHost()))

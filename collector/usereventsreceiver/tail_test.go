@@ -27,7 +27,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadatatest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/sloghandler/oteltrace"
@@ -49,11 +48,11 @@ func TestTail(t *testing.T) {
 	var logs sink
 	var traces consumertest.TracesSink
 	var metrics consumertest.MetricsSink
-	lr, err := m.factory.CreateLogs(t.Context(), metadatatest.NewSettings(telemetry), cfg, &logs)
+	lr, err := m.factory.CreateLogs(t.Context(), newSettings(telemetry), cfg, &logs)
 	require.NoError(t, err)
-	tr, err := m.factory.CreateTraces(t.Context(), metadatatest.NewSettings(telemetry), cfg, &traces)
+	tr, err := m.factory.CreateTraces(t.Context(), newSettings(telemetry), cfg, &traces)
 	require.NoError(t, err)
-	mr, err := m.factory.CreateMetrics(t.Context(), metadatatest.NewSettings(telemetry), cfg, &metrics)
+	mr, err := m.factory.CreateMetrics(t.Context(), newSettings(telemetry), cfg, &metrics)
 	require.NoError(t, err)
 	for _, r := range []receiver.Logs{lr, tr, mr} {
 		require.NoError(t, r.Start(t.Context(), newHost()))

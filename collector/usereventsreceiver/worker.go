@@ -3,7 +3,6 @@ package usereventsreceiver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -12,9 +11,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
+	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
-	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -301,22 +300,6 @@ func (b *batch) due(timeout time.Duration) time.Time {
 		return time.Time{}
 	}
 	return b.since.Add(timeout)
-}
-
-// Validate reports all errors.
-func (c *TailConfig) Validate() error {
-	var errs []error
-	if c.When != "" {
-		if _, err := reader.ParseCondition(c.When); err != nil {
-			errs = append(errs, fmt.Errorf("when: %w", err))
-		}
-	}
-	if c.By == "" {
-		errs = append(errs, errors.New("by: it is empty, and names the value that records share, such as trace_id"))
-	}
-	return errors.Join(append(errs,
-		within("window", c.Window, time.Millisecond, time.Hour),
-		within("size_mib", c.SizeMiB, tail.MinBytes>>20, 1<<20))...)
 }
 
 // buffer returns the buffer of the records that are held, or nil if all are collected.

@@ -6,11 +6,11 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
 	"github.com/userevents/userevents-go/internal/bufpool"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/eventset"
 )
 

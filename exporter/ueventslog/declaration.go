@@ -106,7 +106,6 @@ func (s *sink) registerSeverities(name string) {
 	}
 }
 
-// recordEvent is the event of a declared record.
 type recordEvent struct {
 	*eventset.Event // nil in the Common Schema, which has the records in the tracepoints of their severities
 	*schema

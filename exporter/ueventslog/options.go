@@ -49,7 +49,7 @@ func WithCommonSchema4() Option {
 }
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated: see docs/wire-formats.md. 0, the
-// default, means [uevents.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
+// default, means [tracepoint.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
 // applies. A limit that is negative or too small for the fixed fields is an error of the constructor.
 func WithMaxPayload(bytes int) Option {
 	return option{func(c *config) { c.MaxPayload = bytes }}

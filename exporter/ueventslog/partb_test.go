@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // TestPartBSurvives: attributes are dropped before what all records of the Common Schema have, under each limit.

@@ -24,7 +24,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncationtest"
-	"github.com/userevents/userevents-go/uevents"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -72,7 +72,7 @@ func TestOversized(t *testing.T) {
 			t.Run(name+"/"+strconv.Itoa(limit), func(t *testing.T) {
 				rig, tr := traced(t, ueventslog.WithMaxPayload(limit), ueventslog.WithDeclarations(httpRequest), ueventslog.WithResourceAttributes("host.name"))
 				if limit == 0 {
-					limit = uevents.MaxPayload
+					limit = tracepoint.MaxPayload
 				}
 				r := event(log.SeverityInfo, "http.request")
 				r.SetBody(attribute.StringValue("a body"))

@@ -105,7 +105,6 @@ func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataP
 	bufpool.Put(buf)
 }
 
-// expHistograms writes the points of an exponential histogram.
 func expHistograms[N int64 | float64](x *export, points []metricdata.ExponentialHistogramDataPoint[N], t metricdata.Temporality) {
 	k := expHistogram.of(t)
 	for i := range points {
@@ -123,7 +122,6 @@ func expHistograms[N int64 | float64](x *export, points []metricdata.Exponential
 	}
 }
 
-// summaries writes the points of a summary.
 func summaries(x *export, points []metricdata.SummaryDataPoint) {
 	for i := range points {
 		p := &points[i]

@@ -7,46 +7,37 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/exporter/internal/metricoption"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Option is an option of [NewExporter]. A nil option is ignored.
-type Option interface{ apply(*config) }
-
-type option func(*config)
-
-func (o option) apply(c *config) { o(c) }
-
-type config struct {
-	component.Config
-	temporality sdkmetric.TemporalitySelector
-	aggregation sdkmetric.AggregationSelector
-}
+// Option is an option of [NewExporter] and of the exporter in package otlp. A nil option is ignored.
+type Option = metricoption.Option
 
 // WithProvider registers the events with a provider that the program has opened. It is borrowed: Shutdown leaves it open. The
 // default is to open one with [uevents.Open] and to close it at Shutdown; nil means the default.
 func WithProvider(p *uevents.Provider) Option {
-	return option(func(c *config) { c.Provider = p })
+	return metricoption.Func(func(c *metricoption.Config) { c.Provider = p })
 }
 
-// WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default, means [uevents.MaxPayload],
+// WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default, means [tracepoint.MaxPayload],
 // which every tracing tool keeps. The smaller of this limit and that of the provider applies. A limit that is negative, or has no
-// room for ids, numbers and a few characters of each text, is an error of [NewExporter].
+// room for ids, numbers and a few characters of each text, is an error of NewExporter; in package otlp, one of less than 512.
 func WithMaxPayload(bytes int) Option {
-	return option(func(c *config) { c.MaxPayload = bytes })
+	return metricoption.Func(func(c *metricoption.Config) { c.MaxPayload = bytes })
 }
 
 // WithTemporalitySelector chooses the temporality by the kind of instrument, and with it the event of its points: see the package
 // comment. The default is [sdkmetric.DeltaTemporalitySelector]; nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return option(func(c *config) { c.temporality = s })
+	return metricoption.Func(func(c *metricoption.Config) { c.Temporality = s })
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is [sdkmetric.DefaultAggregationSelector];
 // nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return option(func(c *config) { c.aggregation = s })
+	return metricoption.Func(func(c *metricoption.Config) { c.Aggregation = s })
 }
 
 // Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
@@ -54,7 +45,7 @@ func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
 type Exporter struct {
 	common component.Component
 	events [kinds]*component.Event
-	config config
+	config metricoption.Config
 }
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
@@ -66,13 +57,7 @@ var _ sdkmetric.Exporter = (*Exporter)(nil)
 // An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not
 // take events and what to do about it, see package uevents.
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts, Option.apply)
-	if c.temporality == nil {
-		c.temporality = sdkmetric.DeltaTemporalitySelector
-	}
-	if c.aggregation == nil {
-		c.aggregation = sdkmetric.DefaultAggregationSelector
-	}
+	c := metricoption.Apply(opts)
 	e := &Exporter{common: component.Open("ueventsmetric", name, c.Config), config: c}
 	for k, event := range events {
 		e.events[k] = e.common.RegisterTyped(event.suffix, event.schema)
@@ -82,12 +67,12 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 
 // Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	return e.config.temporality(k)
+	return e.config.Temporality(k)
 }
 
 // Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	return e.config.aggregation(k)
+	return e.config.Aggregation(k)
 }
 
 // Export writes the data points whose events are enabled, with one system call each. While none is, it returns after one check. It

@@ -133,7 +133,7 @@ var exporters = map[string]open{
 			ueventsmetric.WithTemporalitySelector(t), ueventsmetric.WithAggregationSelector(a))
 	},
 	"otlp": func(p *uevents.Provider, t sdkmetric.TemporalitySelector, a sdkmetric.AggregationSelector) (exporter, error) {
-		return otlp.NewExporter(otlp.WithProvider(p), nil, otlp.WithTemporalitySelector(t), otlp.WithAggregationSelector(a))
+		return otlp.NewExporter(ueventsmetric.WithProvider(p), nil, ueventsmetric.WithTemporalitySelector(t), ueventsmetric.WithAggregationSelector(a))
 	},
 }
 

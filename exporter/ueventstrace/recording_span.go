@@ -413,7 +413,6 @@ func queue[E any](list []E, e E, limit int, dropped *int) []E {
 	return append(list, e)
 }
 
-// eventConfig returns the configuration of an event.
 func eventConfig(options []trace.EventOption) trace.EventConfig {
 	return trace.NewEventConfig(component.WithoutNil(options)...)
 }

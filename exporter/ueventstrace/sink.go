@@ -136,7 +136,6 @@ var fields = [fieldCount]payload.Field{
 	scopeTrack:         {Name: "scope_track", Type: payload.S64},
 }
 
-// event is one of the events.
 type event uint8
 
 const (
@@ -216,7 +215,6 @@ func newOrigin(scope instrumentation.Scope, resource *attrs.Described, limit int
 	return o
 }
 
-// writeStart writes the start of a span.
 func (s *sink) writeStart(o *component.Event, d *spanData) error {
 	var r component.Record
 	o.Begin(&r)
@@ -268,7 +266,6 @@ func statusNumber(c codes.Code) uint8 {
 	}
 }
 
-// writeEvent writes an event of a span.
 func (s *sink) writeEvent(o *component.Event, span *identity, from *origin, ev *sdktrace.Event) error {
 	var r component.Record
 	o.Begin(&r)
@@ -281,7 +278,6 @@ func (s *sink) writeEvent(o *component.Event, span *identity, from *origin, ev *
 	return err
 }
 
-// writeLink writes a link of a span.
 func (s *sink) writeLink(o *component.Event, span *identity, from *origin, link *sdktrace.Link) error {
 	to := identityOf(link.SpanContext)
 	var r component.Record

@@ -81,7 +81,7 @@ func parse(t *testing.T, root string) (files []file) {
 }
 
 // encoders turn values into bytes and back.
-var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/jsonscan", "internal/panictext", "internal/text", "internal/truncate", "internal/typedfield"}
+var encoders = []string{"encode", "internal/attrjson", "internal/chars", "internal/eventheader", "internal/jsonscan", "internal/panictext", "internal/text", "internal/truncate", "internal/typedfield"}
 
 // apart are modules of the library that keep OpenTelemetry out of its module. The rules hold for their packages, too.
 var apart = []string{"exporter", "sloghandler/oteltrace"}
@@ -127,7 +127,7 @@ func violations(f file, imported string) (list []string) {
 		"truncating is about bytes")
 	forbid(f.in("internal/condition") && !standard(imported) && (!isOwn || !within(own, "internal/errno")), "conditions are text")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && (!f.in("reader/tail") || own != "reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/condition", "internal/typedfield", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/condition", "internal/eventheader", "internal/typedfield", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")

@@ -258,7 +258,6 @@ func (p *parser) list(c *Compare) error {
 	}
 }
 
-// value reads a value.
 func (p *parser) value(c *Compare) error {
 	p.space()
 	v := Value{At: p.at}

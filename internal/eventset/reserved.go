@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

@@ -152,7 +152,7 @@ func TestStats(t *testing.T) {
 	refused, pooled := errors.New("refused"), bufpool.Get()
 	require.ErrorIs(t, e.WriteEncoded(nil, 0, refused, pooled), refused)
 	require.Error(t, write(e, buf[:6], 0))
-	require.ErrorIs(t, write(e, make([]byte, payload.Base+uevents.MaxPayload+1), 0), uevents.ErrTooLarge)
+	require.ErrorIs(t, write(e, make([]byte, payload.Base+tracepoint.MaxPayload+1), 0), uevents.ErrTooLarge)
 	assert.Equal(t, uevents.EventStats{Written: 2, Truncated: 1, Refused: 3}, e.Stats())
 	assert.Equal(t, e.Stats(), s.Total())
 	require.NoError(t, s.Close())

@@ -175,7 +175,7 @@ func Describe(ev *reader.Event) string {
 	b = fmt.Appendf(b, "%s %s %d %d %d %d %t\n", ev.Timestamp, ev.Observed, ev.Truncated, ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks, ev.Duplicate)
 	if ev.Header != nil {
 		h := ev.Header
-		b = fmt.Appendf(b, "%d %d %d %d %x %d %v %v\n", h.ID, h.Version, h.Level, h.Tracepoint.Keyword, h.Tag, h.Opcode, h.Activity, h.Related)
+		b = fmt.Appendf(b, "%d %d %d %d %x %d %v %v\n", h.ID, h.Version, h.Level, h.Keyword, h.Tag, h.Opcode, h.ActivityID, h.RelatedID)
 	}
 	return string(reader.AppendJSON(b, ev.Fields))
 }

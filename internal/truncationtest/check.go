@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/truncate"
 )

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -41,7 +41,6 @@ func (l *logs) reset() {
 	*l = logs{data: plog.NewLogs(), resources: map[*resource]plog.ResourceLogs{}, scopes: map[origin]plog.LogRecordSlice{}}
 }
 
-// group returns the log records of an origin.
 func (l *logs) group(o origin) plog.LogRecordSlice {
 	if o != l.last {
 		l.last, l.list = o, l.find(o)
@@ -189,7 +188,7 @@ func (c *Converter) putOrigin(to pcommon.Map, ev *reader.Event) (size int) {
 }
 
 // putHeader puts the values that only the header of an EventHeader event has.
-func (c *Converter) putHeader(to pcommon.Map, h *eventheader.Event) (size int) {
+func (c *Converter) putHeader(to pcommon.Map, h *reader.Header) (size int) {
 	put := func(name string, v reader.Value) {
 		name = keyPrefix + name
 		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
@@ -199,21 +198,21 @@ func (c *Converter) putHeader(to pcommon.Map, h *eventheader.Event) (size int) {
 			put(name, reader.Uint64Value(n))
 		}
 	}
-	id := func(name string, id eventheader.UUID) {
-		if id != (eventheader.UUID{}) {
-			put(name, reader.StringValue(id.String()))
+	id := func(name string, id [16]byte) {
+		if id != [16]byte{} {
+			put(name, reader.StringValue(eventheader.UUID(id).String()))
 		}
 	}
-	if h.Tracepoint.Provider != "" {
-		put("provider", reader.StringValue(h.Tracepoint.Provider))
+	if h.Provider != "" {
+		put("provider", reader.StringValue(h.Provider))
 	}
-	number("keyword", h.Tracepoint.Keyword)
+	number("keyword", h.Keyword)
 	number("opcode", uint64(h.Opcode))
 	number("id", uint64(h.ID))
 	number("version", uint64(h.Version))
 	number("tag", uint64(h.Tag))
-	id("activity_id", h.Activity)
-	id("related_activity_id", h.Related)
+	id("activity_id", h.ActivityID)
+	id("related_activity_id", h.RelatedID)
 	return size
 }
 

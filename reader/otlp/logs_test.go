@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -110,10 +109,9 @@ func TestOtherEvents(t *testing.T) {
 		event(reader.KindOther, func(ev *reader.Event) {
 			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
 			ev.EventName, ev.Severity = "Startup", reader.SeverityError
-			ev.Header = &eventheader.Event{
-				Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.Opcode(1), ID: 7, Version: 1, Tag: 0xffff},
-				Tracepoint: eventheader.Name{Provider: "Prov", Level: eventheader.LevelError, Keyword: 1 << 63},
-				Activity:   eventheader.UUID{1}, Related: eventheader.UUID{2},
+			ev.Header = &reader.Header{
+				Name: "Startup", Level: 2, Opcode: 1, ID: 7, Version: 1, Tag: 0xffff, Provider: "Prov", Keyword: 1 << 63,
+				ActivityID: [16]byte{1}, RelatedID: [16]byte{2},
 			}
 		}))
 	logs, _, _ := takeJSON(t, c)
@@ -288,7 +286,7 @@ func TestMemoryOfOrigins(t *testing.T) {
 // A header without a provider has no attribute for it.
 func TestHeaderWithoutProvider(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Header = &eventheader.Event{Header: eventheader.Header{ID: 7}} }))
+	add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Header = &reader.Header{ID: 7} }))
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `"user_events.id"`)
 	assert.NotContains(t, logs, "user_events.provider")

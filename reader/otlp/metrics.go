@@ -50,7 +50,6 @@ func (m *metrics) reset() {
 	}
 }
 
-// group returns the metrics of an origin.
 func (m *metrics) group(o origin) pmetric.MetricSlice {
 	if list, ok := m.scopes[o]; ok {
 		return list
@@ -180,7 +179,6 @@ func (c *Converter) addExemplar(o origin, ev *reader.Event) {
 	c.metrics.bytes += exemplarSize + c.putAll(e.FilteredAttributes(), ev.Point.FilteredAttributes, 0)
 }
 
-// addRequest adds the metrics of an OTLP request.
 func (c *Converter) addRequest(ev *reader.Event) error {
 	data, err := (&pmetric.ProtoUnmarshaler{}).UnmarshalMetrics(ev.Point.Request)
 	if err != nil {

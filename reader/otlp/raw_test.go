@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -36,7 +35,7 @@ func TestRaw(t *testing.T) {
 		structOf("empty"),
 	)
 	ev.Process, ev.EventName, ev.Severity = myapp, "Log", reader.SeverityError
-	ev.Header = &eventheader.Event{Header: eventheader.Header{Name: "Log", ID: 7}}
+	ev.Header = &reader.Header{Name: "Log", ID: 7}
 	add(t, c, ev)
 	logs, traces, metrics := takeJSON(t, c)
 	assert.JSONEq(t, `{"resourceLogs":[{"resource":{},"scopeLogs":[{"scope":{},"logRecords":[{

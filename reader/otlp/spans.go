@@ -36,7 +36,6 @@ func (t *traces) reset() {
 	*t = traces{data: ptrace.NewTraces(), resources: map[*resource]ptrace.ResourceSpans{}, scopes: map[origin]ptrace.SpanSlice{}}
 }
 
-// group returns the spans of an origin.
 func (t *traces) group(o origin) ptrace.SpanSlice {
 	if list, ok := t.scopes[o]; ok {
 		return list

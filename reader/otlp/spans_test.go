@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -267,7 +266,7 @@ func TestSpansAlone(t *testing.T) {
 	add(t, c, recordsOf(1, 1, 1)...)
 	assert.Equal(t, 2, c.Pending().Spans)
 	nested := *records[len(records)-1]
-	nested.Header = &eventheader.Event{}
+	nested.Header = &reader.Header{}
 	add(t, c, &nested)
 	assert.Equal(t, 3, c.Pending().Spans)
 }

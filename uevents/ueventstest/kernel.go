@@ -63,18 +63,15 @@ type Kernel struct {
 	seq       uint64
 }
 
-// TB is the part of [testing.TB] that [New] uses. Every *testing.T and *testing.B has it. The package
-// does not import package testing, so that programs can use a [Kernel] without linking it.
-type TB interface {
+// New returns a kernel for a test. When the test ends, the kernel is closed and the test
+// fails if a provider is still open (see [Kernel.Close]). So close providers by defer or by
+// a Cleanup that is registered after New. A nil o means defaults. tb is a *testing.T or a
+// *testing.B: programs can use a Kernel without linking package testing.
+func New(tb interface {
 	Helper()
 	Cleanup(func())
 	Error(args ...any)
-}
-
-// New returns a kernel for a test. When the test ends, the kernel is closed and the test
-// fails if a provider is still open (see [Kernel.Close]). So close providers by defer or by
-// a Cleanup that is registered after New. A nil o means defaults.
-func New(tb TB, o *Options) *Kernel {
+}, o *Options) *Kernel {
 	tb.Helper()
 	k := NewKernel(o)
 	tb.Cleanup(func() {

@@ -8,8 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // WriteJSON writes an attribute as a member of an object, in OpenTelemetry's representation of values outside of OTLP.

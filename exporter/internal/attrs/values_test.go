@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/eventheader"
 )
 
 // kinds has an attribute of each kind, as JSON and as EventHeader's decoder prints it.

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -19,7 +20,7 @@ func ExampleNewExporter() {
 	defer kernel.Close()
 	p := kernel.Provider()
 	defer p.Close()
-	exporter, err := otlp.NewExporter(otlp.WithProvider(p)) // without the option: on this machine's kernel
+	exporter, err := otlp.NewExporter(ueventsmetric.WithProvider(p)) // without the option: on this machine's kernel
 	if err != nil {
 		log.Print(err) // why there is no event; the exporter works, and writes nothing
 	}

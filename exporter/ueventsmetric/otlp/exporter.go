@@ -9,48 +9,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/userevents/userevents-go/exporter/internal/component"
+	"github.com/userevents/userevents-go/exporter/internal/metricoption"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )
-
-// Option is an option of [NewExporter]. A nil option is ignored.
-type Option interface{ apply(*config) }
-
-type option func(*config)
-
-func (o option) apply(c *config) { o(c) }
-
-type config struct {
-	component.Config
-	temporality sdkmetric.TemporalitySelector
-	aggregation sdkmetric.AggregationSelector
-}
-
-// WithProvider registers the event with a provider that the program has opened. It is borrowed: Shutdown leaves it open. The
-// default is to open one with [uevents.Open] and to close it at Shutdown; nil means the default.
-func WithProvider(p *uevents.Provider) Option {
-	return option(func(c *config) { c.Provider = p })
-}
-
-// WithMaxPayload limits the size of a record, in bytes. 0, the default, means [uevents.MaxPayload], which every tracing tool keeps.
-// The smaller of this limit and that of the provider applies. Less than 512 is an error of [NewExporter]. Where only perf is used,
-// a limit of 8184 halves the number of records.
-func WithMaxPayload(bytes int) Option {
-	return option(func(c *config) { c.MaxPayload = bytes })
-}
-
-// WithTemporalitySelector chooses the temporality by the kind of instrument. The default is [sdkmetric.DeltaTemporalitySelector],
-// as in the exporters for other languages that write this event. nil means the default.
-func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return option(func(c *config) { c.temporality = s })
-}
-
-// WithAggregationSelector chooses the aggregation by the kind of instrument. The default is [sdkmetric.DefaultAggregationSelector];
-// nil means the default.
-func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return option(func(c *config) { c.aggregation = s })
-}
 
 // Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event. [NewExporter] makes exporters.
 // Methods may be called concurrently, Export too.
@@ -60,25 +24,20 @@ type Exporter struct {
 
 	mu     sync.Mutex
 	counts uevents.EventStats // of points
-	config config
+	config metricoption.Config
 }
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
-// NewExporter registers the event.
+// NewExporter registers the event. Where only perf is used, a limit of 8184 bytes (see [ueventsmetric.WithMaxPayload]) halves the
+// number of records.
 //
 // The exporter returned is never nil. On an error the event is never enabled, and everything else works. An option whose value is
 // not valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not take the event and
 // what to do about it, see package uevents. uevents.ErrConflict means that a program has registered the event with other fields, as
 // OpenTelemetry's exporter for C++ does.
-func NewExporter(opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts, Option.apply)
-	if c.temporality == nil {
-		c.temporality = sdkmetric.DeltaTemporalitySelector
-	}
-	if c.aggregation == nil {
-		c.aggregation = sdkmetric.DefaultAggregationSelector
-	}
+func NewExporter(opts ...ueventsmetric.Option) (*Exporter, error) {
+	c := metricoption.Apply(opts)
 	e := &Exporter{common: component.Open("ueventsmetric/otlp", EventName, c.Config), config: c}
 	const least = 512 // A point without attributes is much smaller, with its metric and scope.
 	var problem error
@@ -89,14 +48,14 @@ func NewExporter(opts ...Option) (*Exporter, error) {
 	return e, e.common.Publish(selfobs.MetricExporter, func() uevents.EventStats { return e.Stats()[EventName] })
 }
 
-// Temporality returns the temporality for a kind of instrument; see [WithTemporalitySelector].
+// Temporality returns the temporality for a kind of instrument; see [ueventsmetric.WithTemporalitySelector].
 func (e *Exporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	return e.config.temporality(k)
+	return e.config.Temporality(k)
 }
 
-// Aggregation returns the aggregation for a kind of instrument; see [WithAggregationSelector].
+// Aggregation returns the aggregation for a kind of instrument; see [ueventsmetric.WithAggregationSelector].
 func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	return e.config.aggregation(k)
+	return e.config.Aggregation(k)
 }
 
 // Export writes the data points if the event is enabled, with one system call for each record. While it is disabled, Export returns

@@ -63,7 +63,6 @@ type Programs struct {
 	expected int32 // process of AttachProcess
 }
 
-// traced is an attached program.
 type traced struct {
 	program *Program
 	session *Session // nil while no event is wanted

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/condition"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
@@ -34,7 +35,6 @@ and recordings (see uevents help where):
   status >= 500 and not (http.route ~ "/health*")
   duration > 100ms or message =~ "(?i)timeout"`
 
-// addConditions adds the flags.
 func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flags = flags
@@ -143,7 +143,7 @@ func quoteValue(s string) (string, error) {
 // parseCondition parses a condition of the command line. The error shows the place.
 func parseCondition(flag, text string) (*reader.Condition, error) {
 	c, err := reader.ParseCondition(text)
-	wrong, ok := errors.AsType[*reader.ConditionError](err)
+	wrong, ok := errors.AsType[*condition.Error](err)
 	if !ok {
 		return c, err
 	}

@@ -122,7 +122,6 @@ type examination struct {
 	readable bool                      // records may be read
 }
 
-// examine runs all checks.
 func examine(e *env) []check {
 	x := &examination{}
 	each, err := memoryRoundTrip()

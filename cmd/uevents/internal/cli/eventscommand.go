@@ -255,7 +255,6 @@ func onlyComments(listing []byte) bool {
 	return true
 }
 
-// declarationJSON is a declaration in JSON.
 type declarationJSON struct {
 	System      string      `json:"system"`
 	Name        string      `json:"name"`

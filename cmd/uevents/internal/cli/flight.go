@@ -163,7 +163,6 @@ func tryToWrite(directory string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// flight runs the command.
 func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []string) error {
 	o, kept, rate, err := f.flightOptions(patterns)
 	if err != nil {

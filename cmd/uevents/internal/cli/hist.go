@@ -22,7 +22,6 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// histFlags are the flags of hist.
 type histFlags struct {
 	conditionFlags
 	tail tailFlags

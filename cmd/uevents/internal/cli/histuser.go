@@ -126,7 +126,7 @@ func (c *histCounter) add(ev *reader.Event) error {
 
 // value returns the value of a name, which may also be that of a field of the tracepoint, as uevents show lists them.
 func (c *histCounter) value(ev *reader.Event, name string) (v reader.Value, ok bool, err error) {
-	if v, ok = ev.Value(name); ok {
+	if v, ok = reader.ValueOf(name)(ev); ok {
 		return v, ok, nil
 	}
 	d := c.decoders[ev.Decoder]

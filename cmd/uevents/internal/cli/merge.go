@@ -34,7 +34,6 @@ type merged struct {
 	missing missingParts
 }
 
-// mergedFile is a file of merged.
 type mergedFile struct {
 	path   string
 	number int

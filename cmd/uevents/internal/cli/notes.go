@@ -131,7 +131,6 @@ func (n *notes) add(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-// notice adds a notice of a reader.
 func (n *notes) notice(notice reader.Notice) {
 	name := text.Printable(shortName(notice.Event))
 	switch notice.Kind {

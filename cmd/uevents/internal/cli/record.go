@@ -126,7 +126,6 @@ func (f *recordFlags) recordOptions(patterns []string) (*reader.Options, *record
 	return o, ro, nil
 }
 
-// record runs the command.
 func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []string) error {
 	o, ro, err := f.recordOptions(patterns)
 	if err != nil {
@@ -268,7 +267,6 @@ func (r *recorder) write() error {
 	}
 }
 
-// event writes a record.
 func (r *recorder) event(ev *reader.Event) error {
 	r.notes.process(ev)
 	r.counted.add(ev)

@@ -15,8 +15,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/tail"
 )
 
 type replayFlags struct {

@@ -38,7 +38,6 @@ earlier recordings stay, and are not counted.`
 // leastFile is the smallest --max-size: a record has up to 64 KiB.
 const leastFile = 64 << 10
 
-// add adds the flags.
 func (f *rotationFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.maxSize, "max-size", "", "begin another file when one has this `SIZE`, such as 64M; at least 64K")

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/tail"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

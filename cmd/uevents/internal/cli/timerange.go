@@ -23,7 +23,6 @@ const timeRangeHelp = `--since and --until select the records from one time on, 
   5m, 1h30m, 2d                             so long ago
 Without a zone, it is one of the local time zone, in which text has times by default.`
 
-// add adds the flags.
 func (f *timeRangeFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.since, "since", "", "only records from this `TIME` on, such as 03:12, '2026-11-27 03:12' or 5m (ago)")
@@ -176,7 +175,6 @@ type timeRange struct {
 // limited reports whether there is a limit.
 func (r *timeRange) limited() bool { return !r.since.IsZero() || !r.until.IsZero() }
 
-// has reports whether a time is in the range.
 func (r *timeRange) has(t time.Time) bool {
 	return !t.Before(r.since) && (r.until.IsZero() || t.Before(r.until))
 }

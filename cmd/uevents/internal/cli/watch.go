@@ -97,7 +97,6 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	return cmd
 }
 
-// watch runs the command.
 func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []string) error {
 	w, o, err := e.newWatcher(f, patterns)
 	if err != nil {

@@ -32,7 +32,6 @@ the kubelet, docker, podman and CRI-O: a pod keeps its records when its containe
 and a container when docker or podman starts it again, but one that is created later has
 another ID. A name with *, ? or [a-z] selects all that it matches.`
 
-// add adds the flags to a command.
 func (f *workloadFlags) add(cmd *cobra.Command) {
 	f.root = "/"
 	flags := cmd.Flags()
@@ -88,7 +87,6 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 // unitName matches names of units and patterns for them.
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)
 
-// unitCondition returns the condition for a unit.
 func unitCondition(name string) (string, error) {
 	_, err := path.Match(name, "")
 	if workload.IsPattern(name) && err == nil && unitName.MatchString(name) || cgroup.IsUnit(name) || cgroup.IsUnit(name+".service") {

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/reader/tail"
 )
 
 // Options configure a Recorder.

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 )
@@ -55,10 +54,9 @@ func events() []reader.Event {
 	})
 	add(func(ev *reader.Event) {
 		ev.Name = "Prov_L2K1f"
-		ev.Header = &eventheader.Event{
-			Header:     eventheader.Header{Name: "Startup", Level: eventheader.LevelError, Opcode: eventheader.Opcode(6), ID: 7, Version: 1, Tag: 0xffff},
-			Tracepoint: eventheader.Name{Provider: "Prov", Level: eventheader.LevelError, Keyword: 0x1f},
-			Activity:   eventheader.UUID{1}, Related: eventheader.UUID{2},
+		ev.Header = &reader.Header{
+			Name: "Startup", Level: 2, Opcode: 6, ID: 7, Version: 1, Tag: 0xffff, Provider: "Prov", Keyword: 0x1f,
+			ActivityID: [16]byte{1}, RelatedID: [16]byte{2},
 		}
 	})
 	for _, p := range []reader.Point{

@@ -340,7 +340,7 @@ func (s *selected) appendColumn(b []byte, ev *reader.Event, c *clock, json bool)
 	case s.col != nil:
 		return s.col.append(b, ev, c, json)
 	case s.part:
-		if v, ok := ev.Value(s.name); ok {
+		if v, ok := reader.ValueOf(s.name)(ev); ok {
 			return appendValue(b, v, json)
 		}
 	}

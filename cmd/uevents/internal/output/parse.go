@@ -347,7 +347,6 @@ func array[T, E any](name, doc string, e element[E], at func(*T) *[]E) member[T]
 	}
 }
 
-// appendObject appends the members that from has as an object.
 func appendObject[T any](b []byte, members []member[T], from *T, c *clock) []byte {
 	b = append(b, '{')
 	first := len(b)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -146,15 +146,15 @@ var nestedLinks = objects([]member[reader.NestedLink]{
 })
 
 // headerMembers are the members of the header of an EventHeader event.
-var headerMembers = []member[eventheader.Event]{
-	str("name", "", func(h *eventheader.Event) *string { return &h.Name }),
-	number("id", "", func(h *eventheader.Event) *uint16 { return &h.ID }),
-	number("version", "", func(h *eventheader.Event) *uint8 { return &h.Version }),
-	number("tag", "", func(h *eventheader.Event) *uint16 { return &h.Tag }),
-	number("opcode", "", func(h *eventheader.Event) *eventheader.Opcode { return &h.Opcode }),
-	number("level", "", func(h *eventheader.Event) *eventheader.Level { return &h.Level }),
-	id("activity_id", "", func(h *eventheader.Event) []byte { return h.Activity[:] }),
-	id("related_activity_id", "", func(h *eventheader.Event) []byte { return h.Related[:] }),
+var headerMembers = []member[reader.Header]{
+	str("name", "", func(h *reader.Header) *string { return &h.Name }),
+	number("id", "", func(h *reader.Header) *uint16 { return &h.ID }),
+	number("version", "", func(h *reader.Header) *uint8 { return &h.Version }),
+	number("tag", "", func(h *reader.Header) *uint16 { return &h.Tag }),
+	number("opcode", "", func(h *reader.Header) *uint8 { return &h.Opcode }),
+	number("level", "", func(h *reader.Header) *uint8 { return &h.Level }),
+	id("activity_id", "", func(h *reader.Header) []byte { return h.ActivityID[:] }),
+	id("related_activity_id", "", func(h *reader.Header) []byte { return h.RelatedID[:] }),
 }
 
 func appendHeader(b []byte, ev *reader.Event, c *clock, _ bool) []byte {
@@ -166,9 +166,9 @@ func appendHeader(b []byte, ev *reader.Event, c *clock, _ bool) []byte {
 
 // parseHeader reads the header. The rest of it is in the name of the tracepoint, an earlier member.
 func parseHeader(ev *reader.Event, v reader.Value) error {
-	ev.Header = &eventheader.Event{}
+	ev.Header = &reader.Header{}
 	if name, err := eventheader.ParseName(ev.Name); err == nil {
-		ev.Header.Tracepoint = name
+		ev.Header.Provider, ev.Header.Keyword = name.Provider, name.Keyword
 	}
 	return parseObject(headerMembers, ev.Header, v)
 }

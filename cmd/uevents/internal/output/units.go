@@ -116,7 +116,6 @@ type second struct {
 	text shortText
 }
 
-// newClock returns the clock of options.
 func newClock(o Options) clock { return clock{format: o.Time, today: o.Today} }
 
 func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {

@@ -58,7 +58,6 @@ func (r *Reader) openSections(in io.Reader) error {
 	return nil
 }
 
-// read reads a section.
 func read(file io.ReaderAt, s section) ([]byte, error) {
 	if s.size > maxSection || s.offset > 1<<62 {
 		return nil, malformed("a section of %d bytes at %d", s.size, s.offset)

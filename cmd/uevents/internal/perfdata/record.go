@@ -152,7 +152,6 @@ func (l *layout) id(rec record) uint64 {
 	return l.common(rec, field)
 }
 
-// common returns a field that all records have.
 func (l *layout) common(rec record, field uint64) uint64 {
 	body := rec.body()
 	if rec.kind() == typeSample {

@@ -144,7 +144,6 @@ func (p *Writer) writeCounter(ev *reader.Event) bool {
 	return true
 }
 
-// writeCount writes the value of a counter.
 func (p *Writer) writeCount(track, at uint64, value func(m *message)) {
 	p.event(at, track, counter, value)
 }

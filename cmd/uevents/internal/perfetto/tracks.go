@@ -69,7 +69,6 @@ func (p *Writer) describe(uuid uint64, rest func(m *message)) {
 	p.m.end(begin)
 }
 
-// processTrack returns the track of the process of an event.
 func (p *Writer) processTrack(ev *reader.Event) uint64 {
 	known, ok := p.tracks.processes[ev.PID]
 	if ok && known.runs(ev.Process) {
@@ -95,7 +94,6 @@ func (p *Writer) processTrack(ev *reader.Event) uint64 {
 	return uuid
 }
 
-// threadTrack returns the track of the thread of an event.
 func (p *Writer) threadTrack(ev *reader.Event) uint64 {
 	tid := cmp.Or(ev.TID, ev.PID) // of records in shared memory, the thread is not known
 	key := thread{p.processTrack(ev), tid}

@@ -203,7 +203,6 @@ func openELF(file io.ReaderAt) (*elfFile, error) {
 	return opened, nil
 }
 
-// content reads a section.
 func (f *elfFile) content(s *elf.Section) (table, error) {
 	if s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 {
 		return nil, fmt.Errorf("section %q has no content that is loaded", s.Name)
@@ -258,7 +257,6 @@ func (x *executable) readSymbols(f *elfFile) {
 	sort.SliceStable(x.symbols, func(i, j int) bool { return x.symbols[i].addr < x.symbols[j].addr })
 }
 
-// symbolTable reads the symbol table of a type, and the names in it.
 func (f *elfFile) symbolTable(kind elf.SectionType) (symbols, names table, err error) {
 	s := f.SectionByType(kind)
 	if s == nil || s.Link == 0 || s.Link >= uint32(len(f.Sections)) {

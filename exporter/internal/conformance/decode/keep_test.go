@@ -77,11 +77,7 @@ func TestEventsAreCopies(t *testing.T) {
 			assert.Equal(t, recordtest.Describe(want[i]), recordtest.Describe(clones[i]))
 			assert.Equal(t, want[i].FieldsJSON, clones[i].FieldsJSON)
 			if ev.Header != nil {
-				fields, err := clones[i].Header.AppendFieldsJSON(nil)
-				require.NoError(t, err)
-				own, err := ev.Header.AppendFieldsJSON(nil)
-				require.NoError(t, err)
-				assert.Equal(t, string(own), string(fields))
+				assert.Equal(t, *ev.Header, *clones[i].Header)
 			}
 		}
 		for list, found := range lists {
@@ -114,7 +110,7 @@ func (r *rig) writeNested(encoding ueventstrace.Option) []ueventstest.Record {
 // name, and the elements of structs.
 func TestDecodeAllocations(t *testing.T) {
 	testscale.CountAllocations(t)
-	for i, want := range []float64{2, 2, 7, 2, 7} {
+	for i, want := range []float64{2, 2, 6, 2, 6} {
 		r := newRig(t)
 		rec := r.writeUsual(i)
 		d, raw := r.decoder(rec), raw(rec)

@@ -22,13 +22,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/encode/eventheader"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
+	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/sloghandler"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -228,7 +229,7 @@ func TestTextsInEveryPosition(t *testing.T) {
 						require.NotEmpty(t, records)
 						marked, truncated := false, false
 						for _, raw := range records {
-							assert.LessOrEqual(t, len(raw.Payload), uevents.MaxPayload)
+							assert.LessOrEqual(t, len(raw.Payload), tracepoint.MaxPayload)
 							text, cut := textOf(t, raw)
 							marked = marked || strings.Contains(text, "7777")
 							truncated = truncated || cut

@@ -19,6 +19,7 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
 	"github.com/userevents/userevents-go/exporter/internal/testmetrics"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
@@ -31,7 +32,7 @@ type requestOf = collectorpb.ExportMetricsServiceRequest
 
 // TestPeriodicReader: the pipeline that programs have, up to its end.
 func TestPeriodicReader(t *testing.T) {
-	r := newRig(t, nil, otlp.WithTemporalitySelector(nil), otlp.WithAggregationSelector(nil))
+	r := newRig(t, nil, ueventsmetric.WithTemporalitySelector(nil), ueventsmetric.WithAggregationSelector(nil))
 	tr := r.attach(t)
 	reader := sdkmetric.NewPeriodicReader(r.Exporter, sdkmetric.WithInterval(time.Hour))
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
@@ -94,22 +95,22 @@ func TestUnavailable(t *testing.T) {
 	defer func() { require.NoError(t, errors.Join(p.Close(), q.Close())) }()
 	_, err := q.Register(tracepoint.Declaration{Name: otlp.EventName}, nil)
 	require.NoError(t, err)
-	e, err := otlp.NewExporter(otlp.WithProvider(p))
+	e, err := otlp.NewExporter(ueventsmetric.WithProvider(p))
 	require.ErrorIs(t, err, uevents.ErrConflict)
 	usable(e)
 
-	e, err = otlp.NewExporter(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(511))
+	e, err = otlp.NewExporter(ueventsmetric.WithProvider(newRig(t).borrowed), ueventsmetric.WithMaxPayload(511))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "a limit of 511 bytes is too small: the event takes at least 512")
 	usable(e)
 
-	e, err = otlp.NewExporter(otlp.WithProvider(newRig(t).borrowed), otlp.WithMaxPayload(-1))
+	e, err = otlp.NewExporter(ueventsmetric.WithProvider(newRig(t).borrowed), ueventsmetric.WithMaxPayload(-1))
 	require.ErrorIs(t, err, fs.ErrInvalid)
 	require.ErrorContains(t, err, "MaxPayload of -1 bytes is negative")
 	require.NoError(t, e.Shutdown(t.Context()))
 
 	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
-	e, err = otlp.NewExporter(otlp.WithMaxPayload(5))
+	e, err = otlp.NewExporter(ueventsmetric.WithMaxPayload(5))
 	require.ErrorIs(t, err, fs.ErrInvalid, "on every machine")
 	usable(e)
 	e, err = otlp.NewExporter()
@@ -170,7 +171,7 @@ func TestAllocations(t *testing.T) {
 	k := ueventstest.New(t, &ueventstest.Options{BufferSize: 1}) // whose tools keep no record, which takes no memory
 	p := k.Provider()
 	defer func() { require.NoError(t, p.Close()) }()
-	e, err := otlp.NewExporter(otlp.WithProvider(p))
+	e, err := otlp.NewExporter(ueventsmetric.WithProvider(p))
 	require.NoError(t, err)
 	ctx := t.Context()
 	for name, rm := range testmetrics.Series(100) {

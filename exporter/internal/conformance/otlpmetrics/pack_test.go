@@ -15,16 +15,17 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // TestSeries: 2,000 series are all there, once and in order, in about as few events as can be.
 func TestSeries(t *testing.T) {
 	n := testscale.Count(2000, 500)
-	for _, c := range []struct{ limit, payload int }{{0, 4064}, {uevents.MaxPayload, 4064}, {1000, 1000}, {512, 512}} {
-		r := newRig(t, otlp.WithMaxPayload(c.limit))
+	for _, c := range []struct{ limit, payload int }{{0, 4064}, {tracepoint.MaxPayload, 4064}, {1000, 1000}, {512, 512}} {
+		r := newRig(t, ueventsmetric.WithMaxPayload(c.limit))
 		tr := r.attach(t)
 		rm := series(n)
 		require.NoError(t, r.Export(t.Context(), rm))
@@ -71,7 +72,7 @@ func TestEdges(t *testing.T) {
 	rm := every()
 	want := witness(t, rm)
 	for limit := 512; limit < 1600; limit += 7 {
-		r := newRig(t, otlp.WithMaxPayload(limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
 		for _, rec := range tr.Records() {
@@ -86,7 +87,7 @@ func TestEdges(t *testing.T) {
 func TestExactFit(t *testing.T) {
 	rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 42, Attributes: manyAttributes(4)}}})
 	export := func(limit int) (payload int, truncated uint64) {
-		r := newRig(t, otlp.WithMaxPayload(limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		require.NoError(t, r.Export(t.Context(), rm))
 		return len(tr.Records()[0].Payload), r.stats().Truncated
@@ -183,7 +184,7 @@ func FuzzPack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sizes []byte, limit int) {
 		limit = 512 + int(uint(limit)%3600)
 		sizes = sizes[:min(len(sizes), 100)]
-		r := newRig(t, otlp.WithMaxPayload(limit))
+		r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 		tr := r.attach(t)
 		rm := series(0)
 		metrics := &rm.ScopeMetrics[0].Metrics
@@ -318,7 +319,7 @@ func TestManyAttributes(t *testing.T) {
 		const header, lengths, headers = 6, 10, 24 // of an attribute, what lengths may grow, and the room for other fields of a resource
 		field := header + 4 + 2 + size
 		for limit := 700; limit < 4064; limit += 61 {
-			r := newRig(t, otlp.WithMaxPayload(limit))
+			r := newRig(t, ueventsmetric.WithMaxPayload(limit))
 			tr := r.attach(t)
 			rm := one(metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 42, Attributes: attribute.NewSet(kvs...)}}})
 			require.NoError(t, r.Export(t.Context(), rm))

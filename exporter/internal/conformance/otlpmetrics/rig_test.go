@@ -19,6 +19,7 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric/otlp"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/recordtest"
@@ -40,13 +41,13 @@ type rig struct {
 	borrowed *uevents.Provider
 }
 
-func newRig(t testing.TB, opts ...otlp.Option) *rig {
+func newRig(t testing.TB, opts ...ueventsmetric.Option) *rig {
 	t.Helper()
 	r := &rig{kernel: ueventstest.New(t, nil)}
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Exporter, err = otlp.NewExporter(append([]otlp.Option{otlp.WithProvider(r.borrowed)}, opts...)...)
+	r.Exporter, err = otlp.NewExporter(append([]ueventsmetric.Option{ueventsmetric.WithProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	return r
 }

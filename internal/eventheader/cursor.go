@@ -98,13 +98,6 @@ func (ev *Event) Decode(tp Name, payload []byte) error {
 	return nil
 }
 
-// Clone returns a copy of the event that does not refer to the payload.
-func (ev *Event) Clone() *Event {
-	c := *ev
-	c.activity, c.meta, c.data = bytes.Clone(ev.activity), bytes.Clone(ev.meta), bytes.Clone(ev.data)
-	return &c
-}
-
 // extension takes in one extension and returns what is wrong with it, or "".
 func (ev *Event) extension(kind uint16, content []byte) string {
 	switch kind {

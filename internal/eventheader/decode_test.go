@@ -241,19 +241,3 @@ func TestEventIsReadConcurrently(t *testing.T) {
 		})
 	}
 }
-
-func TestEventClone(t *testing.T) {
-	for _, arch := range archs {
-		payload := corpusEvent(t, arch)
-		ev, err := Decode("p_L4K0", payload)
-		require.NoError(t, err)
-		want, err := ev.appendJSON(nil)
-		require.NoError(t, err)
-		clone := ev.Clone()
-		clear(payload)
-		got, err := clone.appendJSON(nil)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got))
-		assert.Equal(t, ev.Header, clone.Header)
-	}
-}

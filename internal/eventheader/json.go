@@ -63,8 +63,8 @@ func appendKey(dst []byte, c *Cursor) []byte {
 	return append(dst, '"', ':')
 }
 
-// AppendJSON appends the value as JSON. The table in the package's documentation
-// says in which form.
+// AppendJSON appends the value as JSON, in the form of LinuxTracepoints' decoders: an error number as "ENOENT(2)", bytes as "00 ff", a time in
+// UTC as "2024-01-01T12:34:56".
 func (v Value) AppendJSON(dst []byte) []byte {
 	switch f := v.format(); f {
 	case FormatDefault:
