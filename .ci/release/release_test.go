@@ -77,92 +77,6 @@ func (r *release) steps() error {
 	return r.run([]step{{"versions", r.versions}, {"untagged", r.untagged}, {"changelog", r.changelog}, {"api", r.api}})
 }
 
-// TestPrepare: what prepare changes makes a release possible, and nothing else is necessary.
-func TestPrepare(t *testing.T) {
-	r := repository(t)
-	r.commit(t)
-	err := r.steps()
-	for _, want := range []string{
-		"versions: the modules require each other at v0.0.9: make release-prepare VERSION=v0.1.0", "go.work replaces example.com/m@v0.0.9, not v0.1.0",
-		"CHANGELOG.md has unreleased changes", "a: not recorded: const A untyped int = 1 (make api)", "lib: not recorded",
-	} {
-		assert.ErrorContains(t, err, want)
-	}
-	r.prepareNow(t)
-	assert.ErrorContains(t, r.steps(), "clean: commit, or remove:\n")
-	r.commit(t)
-	require.NoError(t, r.steps())
-
-	require.NoError(t, r.tag())
-	there, err := r.git("tag", "--list")
-	require.NoError(t, err)
-	assert.Equal(t, "lib/v0.1.0\nv0.1.0", there)
-	assert.ErrorContains(t, r.steps(), "untagged: a version never changes: there is lib/v0.1.0, v0.1.0")
-}
-
-// TestReleaseProblems: what was forgotten after prepare is found.
-func TestReleaseProblems(t *testing.T) {
-	for name, c := range map[string]struct {
-		file, text, want string
-	}{
-		"changed API":      {"a/a.go", "package a\n\nconst A = 2\n", "a: not recorded: const A untyped int = 2 (make api)"},
-		"unreleased":       {"CHANGELOG.md", "## Unreleased\n\n- a\n\n## 0.1.0 - 2026-01-02\n\n- b\n", "CHANGELOG.md has unreleased changes"},
-		"other section":    {"CHANGELOG.md", "\n## 0.0.9 - 2026-01-02\n\n- b\n", `CHANGELOG.md has no section "## 0.1.0 - DATE"`},
-		"section's date":   {"CHANGELOG.md", "\n## 0.1.0 - soon\n\n- b\n", "the section of v0.1.0: parsing time"},
-		"other version":    {"lib/go.mod", "module example.com/m/lib\n\ngo 1.26.0\n\nrequire example.com/m v0.0.9\n", "require each other at v0.0.9"},
-		"ignored by git":   {"a/b.out", "", ""},
-		"not in the index": {"a/b", "", "commit, or remove:\n?? a/b"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := repository(t)
-			r.prepareNow(t)
-			r.commit(t)
-			r.edit(t, c.file, c.text)
-			if c.file != "a/b" && c.file != "a/b.out" {
-				r.commit(t)
-			}
-			if err := r.steps(); c.want == "" {
-				assert.NoError(t, err)
-			} else {
-				assert.ErrorContains(t, err, c.want)
-			}
-		})
-	}
-}
-
-// TestVersions: what no module of this repository can be released as.
-func TestVersions(t *testing.T) {
-	for version, want := range map[string]string{
-		"v0.1.0": "", "v1.2.3-rc.1": "", "0.1.0": "is no version", "v0.1": "is no version", "v1.0.0+a": "is no version", "": "is no version",
-		"v2.0.0": "the paths of modules would have to end in /v2",
-	} {
-		if err := checkVersion(version); want == "" {
-			assert.NoError(t, err, version)
-		} else {
-			assert.ErrorContains(t, err, want, version)
-		}
-	}
-}
-
-// TestBinaries: the binaries of a release are those of its version, without the paths of this machine, and have checksums that
-// sha256sum accepts.
-func TestBinaries(t *testing.T) {
-	e, err := open()
-	require.NoError(t, err)
-	out := filepath.Join(t.TempDir(), "new")
-	require.NoError(t, e.writeBinaries(out))
-	cmd := exec.Command("sha256sum", "-c", "SHA256SUMS")
-	cmd.Dir = out
-	said, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	assert.Equal(t, "uevents-linux-amd64: OK\nuevents-linux-arm64: OK\n", string(said))
-	binary, err := os.ReadFile(filepath.Join(out, "uevents-linux-amd64"))
-	require.NoError(t, err)
-	// No assert.Contains, which would print the binary.
-	assert.True(t, bytes.Contains(binary, []byte(e.command())))
-	assert.False(t, bytes.Contains(binary, []byte(e.dir)))
-}
-
 // open returns the checkout of this test. The process holds the lock on the cache, so all tests share one environment.
 var open = sync.OnceValues(func() (*environment, error) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -312,4 +226,90 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	assert.NoError(t, e.c.apiDir().Check(darwin), "darwin")
+}
+
+// TestPrepare: what prepare changes makes a release possible, and nothing else is necessary.
+func TestPrepare(t *testing.T) {
+	r := repository(t)
+	r.commit(t)
+	err := r.steps()
+	for _, want := range []string{
+		"versions: the modules require each other at v0.0.9: make release-prepare VERSION=v0.1.0", "go.work replaces example.com/m@v0.0.9, not v0.1.0",
+		"CHANGELOG.md has unreleased changes", "a: not recorded: const A untyped int = 1 (make api)", "lib: not recorded",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+	r.prepareNow(t)
+	assert.ErrorContains(t, r.steps(), "clean: commit, or remove:\n")
+	r.commit(t)
+	require.NoError(t, r.steps())
+
+	require.NoError(t, r.tag())
+	there, err := r.git("tag", "--list")
+	require.NoError(t, err)
+	assert.Equal(t, "lib/v0.1.0\nv0.1.0", there)
+	assert.ErrorContains(t, r.steps(), "untagged: a version never changes: there is lib/v0.1.0, v0.1.0")
+}
+
+// TestReleaseProblems: what was forgotten after prepare is found.
+func TestReleaseProblems(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text, want string
+	}{
+		"changed API":      {"a/a.go", "package a\n\nconst A = 2\n", "a: not recorded: const A untyped int = 2 (make api)"},
+		"unreleased":       {"CHANGELOG.md", "## Unreleased\n\n- a\n\n## 0.1.0 - 2026-01-02\n\n- b\n", "CHANGELOG.md has unreleased changes"},
+		"other section":    {"CHANGELOG.md", "\n## 0.0.9 - 2026-01-02\n\n- b\n", `CHANGELOG.md has no section "## 0.1.0 - DATE"`},
+		"section's date":   {"CHANGELOG.md", "\n## 0.1.0 - soon\n\n- b\n", "the section of v0.1.0: parsing time"},
+		"other version":    {"lib/go.mod", "module example.com/m/lib\n\ngo 1.26.0\n\nrequire example.com/m v0.0.9\n", "require each other at v0.0.9"},
+		"ignored by git":   {"a/b.out", "", ""},
+		"not in the index": {"a/b", "", "commit, or remove:\n?? a/b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := repository(t)
+			r.prepareNow(t)
+			r.commit(t)
+			r.edit(t, c.file, c.text)
+			if c.file != "a/b" && c.file != "a/b.out" {
+				r.commit(t)
+			}
+			if err := r.steps(); c.want == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, c.want)
+			}
+		})
+	}
+}
+
+// TestVersions: what no module of this repository can be released as.
+func TestVersions(t *testing.T) {
+	for version, want := range map[string]string{
+		"v0.1.0": "", "v1.2.3-rc.1": "", "0.1.0": "is no version", "v0.1": "is no version", "v1.0.0+a": "is no version", "": "is no version",
+		"v2.0.0": "the paths of modules would have to end in /v2",
+	} {
+		if err := checkVersion(version); want == "" {
+			assert.NoError(t, err, version)
+		} else {
+			assert.ErrorContains(t, err, want, version)
+		}
+	}
+}
+
+// TestBinaries: the binaries of a release are those of its version, without the paths of this machine, and have checksums that
+// sha256sum accepts.
+func TestBinaries(t *testing.T) {
+	e, err := open()
+	require.NoError(t, err)
+	out := filepath.Join(t.TempDir(), "new")
+	require.NoError(t, e.writeBinaries(out))
+	cmd := exec.Command("sha256sum", "-c", "SHA256SUMS")
+	cmd.Dir = out
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	assert.Equal(t, "uevents-linux-amd64: OK\nuevents-linux-arm64: OK\n", string(said))
+	binary, err := os.ReadFile(filepath.Join(out, "uevents-linux-amd64"))
+	require.NoError(t, err)
+	// No assert.Contains, which would print the binary.
+	assert.True(t, bytes.Contains(binary, []byte(e.command())))
+	assert.False(t, bytes.Contains(binary, []byte(e.dir)))
 }
