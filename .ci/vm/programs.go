@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // program is a test binary for guests.
@@ -181,14 +183,17 @@ func testFlags(args []string) (flags []string) {
 
 // checkoutState identifies the files of the checkout, by name, size and time.
 func checkoutState(root string) (string, error) {
+	root, err := filepath.EvalSymlinks(root) // WalkDir does not follow it
+	if err != nil {
+		return "", err
+	}
 	h := sha256.New()
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
-			switch d.Name() {
-			case ".git", ".build", "node_modules":
+			if name != root && slices.Contains([]string{".git", ".build", "node_modules"}, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -203,11 +208,11 @@ func checkoutState(root string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// machineState identifies the user, the network namespace, which may have no loopback interface, and the programs that the user can run.
+// machineState identifies the user and the rights that tests ask for, the network namespace, which may have no loopback interface, and the programs that the user can run.
 func machineState() string {
 	h := sha256.New()
 	network, _ := os.Readlink("/proc/self/ns/net") // no namespaces, no other network
-	fmt.Fprintln(h, os.Geteuid(), network)
+	fmt.Fprintln(h, os.Geteuid(), testscale.Root(), network)
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		names, _ := os.ReadDir(dir) // a directory that cannot be read has no programs
 		for _, e := range names {
