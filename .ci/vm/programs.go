@@ -123,8 +123,11 @@ func (s *suite) build(patterns []string, flags ...string) (programs []program, e
 		return nil, err
 	}
 	dir := filepath.Join(s.machine.dir, "tests")
-	if s.list != "" { // several kernels run the same binaries
-		dir = filepath.Join(s.root, ".build", "tests", s.machine.goArch())
+	if s.list != "" { // several kernels run the same binaries, unless another user has made the directory
+		kept := filepath.Join(s.root, ".build", fmt.Sprintf("tests-%s-%d", s.machine.goArch(), os.Geteuid()))
+		if os.MkdirAll(kept, 0o755) == nil {
+			dir = kept
+		}
 	}
 	for n := 0; len(packages) > 0; n++ {
 		// One call builds packages whose last elements differ, since these name the binaries.
@@ -222,9 +225,15 @@ func machineState() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// built reports whether the kernel's image is there.
-func (m *machine) built() bool {
-	return exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() == nil
+// unusable returns why the kernel does not run here without being built, or "".
+func (m *machine) unusable() string {
+	if exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() != nil {
+		return "it is not built. On Debian or Ubuntu: make deps kernels"
+	}
+	if _, err := m.command(); isUML(m.kernel) && err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // prepare makes the kernel's image and this program for the guest. It chooses an accelerator if none is.

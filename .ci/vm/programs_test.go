@@ -108,7 +108,8 @@ func TestBuilt(t *testing.T) {
 		assert.Equal(t, err == nil, !strings.HasPrefix(string(out), "build.sh: "), "%s", out)
 		return string(out)
 	}
-	cache := "XDG_CACHE_HOME=" + filepath.Join(t.TempDir(), "a cache")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "a cache"))
+	cache := "XDG_CACHE_HOME=" + os.Getenv("XDG_CACHE_HOME")
 	missing := regexp.MustCompile("^build.sh: kernel 6.12-uml of this checkout is not built, (.*-[0-9a-f]{16}.linux) is missing: make kernels\n$").FindStringSubmatch(built(cache))
 	require.Len(t, missing, 2)
 	require.NoError(t, os.MkdirAll(filepath.Dir(missing[1]), 0o755))
@@ -118,6 +119,14 @@ func TestBuilt(t *testing.T) {
 	assert.Equal(t, missing[1]+"\n", built(cache))
 	assert.Contains(t, built(cache, "LINUX_SOURCE_6_12=programs_test.go"), "is not built")
 	assert.Equal(t, missing[1]+"\n", built(cache, "LINUX_SOURCE_6_1=programs_test.go"), "of another kernel")
+
+	t.Chdir(filepath.Join("..", ".."))
+	m := machine{kernel: programs, dir: t.TempDir()}
+	assert.Empty(t, m.unusable())
+	m.dir = "/a b"
+	assert.Contains(t, m.unusable(), "set TMPDIR to a path without spaces")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	assert.Contains(t, m.unusable(), "make deps kernels")
 }
 
 func TestChooseAccel(t *testing.T) {
