@@ -39,8 +39,12 @@ export COMPLETE
 # The guests need programs without cgo. With one setting for all steps, packages are compiled once. The race detector alone needs cgo.
 export CGO_ENABLED := 0
 
-# A clone that belongs to another user has no version that go may read.
-export GOFLAGS := $(GOFLAGS) -buildvcs=false
+# A clone that belongs to another user has no version that go may read. Tests compare the names of their files.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false -trimpath=false
+
+# What the caller's environment says to programs with this library, to the Go command and in another language is not for tests.
+unexport GOWORK GO111MODULE $(filter OTEL_% USER_EVENTS_%,$(.VARIABLES))
+export LC_ALL := C
 
 VM := go run ./.ci/vm
 comma := ,
@@ -115,9 +119,10 @@ vulncheck: ## known vulnerabilities in what is imported; needs https://vuln.go.d
 
 # The document that names tests for faults: each of them has to run and pass, without the race detector.
 PROOFS := -proofs docs/reliability.md
-# The tests that this machine has skipped since they need a guest, which every kernel runs.
-LIST := -list .build/guest-tests.json
-VMTEST = $(VM) test $(if $(COMPLETE),-complete)
+# The tests that this machine has skipped since they need a guest, which every kernel runs. A run of several steps has its own list.
+LIST := -list "$${USEREVENTS_LIST:-.build/guest-tests.json}"
+# With exec, the signal that ends make reaches it.
+VMTEST = exec $(VM) test $(if $(COMPLETE),-complete)
 
 # The tests of a whole Collector, which .ci/collector builds.
 COLLECTOR_TESTS := ./collector/distribution/internal/collectortest
@@ -149,7 +154,7 @@ versions: ## the modules that programs import with the lowest and newest require
 .PHONY: unit-race
 unit-race: deps ## the same with the race detector
 	$(say) 'tests on this machine, with the race detector'
-	@CGO_ENABLED=1 $(VMTEST) -kernel '' $(RACE_PACKAGES) -race
+	@export CGO_ENABLED=1 && $(VMTEST) -kernel '' $(RACE_PACKAGES) -race
 
 .PHONY: cross
 cross: deps ## build everything, tests included, for other systems

@@ -45,8 +45,12 @@ func TestReaderLosses(t *testing.T) {
 	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
 	require.Len(t, m.notices, 3)
 	assert.Equal(t, uint64(2), m.notices[2].Count)
+	m.lost["user_events:myapp_warn"]++ // by a program that was writing when the event was disabled
 	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
 	assert.Len(t, m.notices, 3)
+	st, err := r.Stats()
+	require.NoError(t, err)
+	assert.Equal(t, uint64(10), st.Total.Lost, "the sum of the notices")
 }
 
 // TestReaderIdle: while no ring was full, the counts of the events are not read.

@@ -187,6 +187,9 @@ func (r *Reader) lookAtLosses() {
 	if err != nil {
 		return // the session is closed; ReadInto reports that
 	}
+	if r.drained {
+		r.final.Store(&st)
+	}
 	more := r.lost.since(slices.Values(st.Sources), st.Total())
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if n := more[name]; n.lost > 0 {
@@ -309,10 +312,10 @@ type EventStats struct {
 	LimitedTimes uint64
 }
 
-// Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
-// counts.
+// Stats reads the counts of all events. It makes a system call for each event and CPU. After Next has returned [io.EOF] it returns
+// the counts of that moment, which the notices of losses add up to, and after Close the last counts.
 func (r *Reader) Stats() (Stats, error) {
-	st, err := r.session.Stats()
+	st, err := r.counts()
 	total := st.Total()
 	stats := Stats{
 		State: r.State(), Total: eventStats(&total),
@@ -322,6 +325,15 @@ func (r *Reader) Stats() (Stats, error) {
 		stats.Events = append(stats.Events, eventStats(&st.Sources[i]))
 	}
 	return stats, err
+}
+
+// counts returns the counts of the session. After the last notices it returns theirs: a program that was writing when its event was
+// disabled may count a loss later.
+func (r *Reader) counts() (perf.Stats, error) {
+	if final := r.final.Load(); final != nil {
+		return *final, nil
+	}
+	return r.session.Stats()
 }
 
 func eventStats(s *perf.SourceStats) EventStats {

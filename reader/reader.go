@@ -60,6 +60,7 @@ type Reader struct {
 	unselected  atomic.Uint64
 	copies      atomic.Uint64
 	undecodable atomic.Uint64
+	final       atomic.Pointer[perf.Stats] // counts of the last look at losses, after io.EOF
 
 	background sync.WaitGroup
 

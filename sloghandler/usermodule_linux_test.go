@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,8 +82,11 @@ func TestWork(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after := runtime.NumGoroutine(); after != before || files(t) != 0 {
-		t.Error("left behind: ", after-before, " goroutines, ", files(t), " files")
+	for runtime.NumGoroutine() > before { // one that has done its work still has to end; the test's time limit prints them
+		time.Sleep(time.Millisecond)
+	}
+	if n := files(t); n != 0 {
+		t.Error("left behind: ", n, " files")
 	}
 }
 `
@@ -99,12 +103,12 @@ func TestUserModule(t *testing.T) {
 	const library = "github.com/userevents/userevents-go"
 	for name, text := range map[string]string{
 		"go.mod": "module user\n\ngo 1.25.0\n\nrequire (\n\t" + library + " v0.0.0\n\t" + strings.TrimSpace(string(sys)) + " // indirect\n)\n\n" +
-			"replace " + library + " => " + root + "\n",
+			"replace " + library + " => " + strconv.Quote(root) + "\n",
 		"user_test.go": userTest,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-v", ".")
+	cmd := exec.Command("go", "test", "-count=1", "-timeout="+testscale.Patience.String(), "-v", ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", uevents.EnvTransport+"=memory")
 	out, err := cmd.CombinedOutput()

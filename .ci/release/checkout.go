@@ -28,12 +28,16 @@ type checkout struct {
 
 // openCheckout reads every go.mod of a repository.
 func openCheckout(root string) (*checkout, error) {
+	root, err := filepath.EvalSymlinks(root) // WalkDir does not follow it
+	if err != nil {
+		return nil, err
+	}
 	c := &checkout{root: root}
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"):
+		case d.IsDir() && name != root && (d.Name() == ".git" || d.Name() == "testdata"):
 			return fs.SkipDir
 		case d.Name() != "go.mod":
 			return nil

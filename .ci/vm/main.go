@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -63,6 +65,9 @@ type suite struct {
 	proofs  string   // document that names tests that have to run and pass
 
 	self, root string // this program, and the repository
+
+	interrupted context.Context
+	running     sync.WaitGroup // the go command that runs tests on this machine
 }
 
 // runSuite runs a command with guests: test, bench or shell.
@@ -99,16 +104,23 @@ func runSuite(command string, args []string) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(s.machine.dir) }()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0); err != nil { // go run passes no SIGTERM on
+		return err
+	}
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	var cancel context.CancelFunc
+	s.interrupted, cancel = context.WithCancel(context.Background())
 	go func() { // the guests end with this process
 		<-interrupt
+		cancel()
+		s.running.Wait()
 		_ = os.RemoveAll(s.machine.dir)
 		os.Exit(1)
 	}()
 	if s.machine.kernel != "" {
-		if *optional && !s.machine.built() {
-			return s.notRun()
+		if reason := s.machine.unusable(); *optional && reason != "" {
+			return s.notRun(reason)
 		}
 		if err := s.machine.prepare(); err != nil {
 			return err
@@ -148,8 +160,8 @@ func (s *suite) test() error {
 	return r.verdict(time.Since(start))
 }
 
-// notRun says that the tests of a list do not run, since the kernel is not built.
-func (s *suite) notRun() error {
+// notRun says that the tests of a list do not run, and why.
+func (s *suite) notRun(reason string) error {
 	l, err := readList(s.list)
 	if err != nil {
 		return err
@@ -158,7 +170,7 @@ func (s *suite) notRun() error {
 	for _, names := range l.on(s.machine.kernel) {
 		n += len(names)
 	}
-	return summarize(os.Stdout, fmt.Sprintf("# kernel %s: not built, so that %d tests did not run which need it, or root. On Debian or Ubuntu: make deps kernels\n", s.machine.kernel, n))
+	return summarize(os.Stdout, fmt.Sprintf("# kernel %s: %d tests did not run which need it, or root: %s\n", s.machine.kernel, n, reason))
 }
 
 // here runs the tests on this machine, in programs without debugging data, which are linked in less time. The go command takes the results of tests that have not changed from its cache.
@@ -167,9 +179,20 @@ func (s *suite) here(r *report) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-w", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args)...)
+	s.running.Add(1)
+	defer s.running.Done()
+	cmd := exec.CommandContext(s.interrupted, "go", slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-w", testTimeout, fmt.Sprintf("-p=%d", s.guests)}, s.args)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), testscale.EnvCheckout+"="+state, testscale.EnvMachine+"="+machineState()), os.Stderr
+	// The go command does not end what it has started.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		time.AfterFunc(10*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	}
 	err = r.follow(cmd)
+	if s.interrupted.Err() != nil {
+		return errors.New("interrupted")
+	}
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		if len(r.problems) == 0 { // it says more
@@ -179,10 +202,9 @@ func (s *suite) here(r *report) error {
 		return err
 	}
 	if s.list != "" {
-		if err := os.MkdirAll(filepath.Dir(s.list), 0o755); err != nil {
-			return err
+		if err := errors.Join(os.MkdirAll(filepath.Dir(s.list), 0o755), writeJSON(s.list, r.skipped)); err != nil {
+			r.problem("the list of tests for guests is not written: %v", err)
 		}
-		return writeJSON(s.list, r.skipped)
 	}
 	return nil
 }

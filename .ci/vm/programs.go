@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 // program is a test binary for guests.
@@ -121,8 +123,11 @@ func (s *suite) build(patterns []string, flags ...string) (programs []program, e
 		return nil, err
 	}
 	dir := filepath.Join(s.machine.dir, "tests")
-	if s.list != "" { // several kernels run the same binaries
-		dir = filepath.Join(s.root, ".build", "tests", s.machine.goArch())
+	if s.list != "" { // several kernels run the same binaries, unless another user has made the directory
+		kept := filepath.Join(s.root, ".build", fmt.Sprintf("tests-%s-%d", s.machine.goArch(), os.Geteuid()))
+		if os.MkdirAll(kept, 0o755) == nil {
+			dir = kept
+		}
 	}
 	for n := 0; len(packages) > 0; n++ {
 		// One call builds packages whose last elements differ, since these name the binaries.
@@ -181,14 +186,17 @@ func testFlags(args []string) (flags []string) {
 
 // checkoutState identifies the files of the checkout, by name, size and time.
 func checkoutState(root string) (string, error) {
+	root, err := filepath.EvalSymlinks(root) // WalkDir does not follow it
+	if err != nil {
+		return "", err
+	}
 	h := sha256.New()
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
-			switch d.Name() {
-			case ".git", ".build", "node_modules":
+			if name != root && slices.Contains([]string{".git", ".build", "node_modules"}, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -203,11 +211,11 @@ func checkoutState(root string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// machineState identifies the user, the network namespace, which may have no loopback interface, and the programs that the user can run.
+// machineState identifies the user and the rights that tests ask for, the network namespace, which may have no loopback interface, and the programs that the user can run.
 func machineState() string {
 	h := sha256.New()
 	network, _ := os.Readlink("/proc/self/ns/net") // no namespaces, no other network
-	fmt.Fprintln(h, os.Geteuid(), network)
+	fmt.Fprintln(h, os.Geteuid(), testscale.Root(), network)
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		names, _ := os.ReadDir(dir) // a directory that cannot be read has no programs
 		for _, e := range names {
@@ -217,9 +225,15 @@ func machineState() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// built reports whether the kernel's image is there.
-func (m *machine) built() bool {
-	return exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() == nil
+// unusable returns why the kernel does not run here without being built, or "".
+func (m *machine) unusable() string {
+	if exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() != nil {
+		return "it is not built. On Debian or Ubuntu: make deps kernels"
+	}
+	if _, err := m.command(); isUML(m.kernel) && err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // prepare makes the kernel's image and this program for the guest. It chooses an accelerator if none is.

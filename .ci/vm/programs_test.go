@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/userevents/userevents-go/internal/testscale"
 )
 
 func TestTestFlags(t *testing.T) {
@@ -56,6 +59,46 @@ func TestPrograms(t *testing.T) {
 	assert.ErrorContains(t, err, "make unit writes it")
 }
 
+// TestCheckoutState: a changed file changes the state, whatever the checkout is called and through which name it is reached.
+func TestCheckoutState(t *testing.T) {
+	for _, name := range []string{"checkout", ".build", ".git", "node_modules", "a link"} {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), name)
+			if name == "a link" {
+				require.NoError(t, os.Symlink(t.TempDir(), root))
+			}
+			file := filepath.Join(root, "a", "x.go")
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "a"), 0o700))
+			require.NoError(t, os.WriteFile(file, nil, 0o600))
+			before, err := checkoutState(root)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file, []byte("changed"), 0o600))
+			after, err := checkoutState(root)
+			require.NoError(t, err)
+			assert.NotEqual(t, before, after)
+		})
+	}
+}
+
+// TestMachineState: a user with fewer rights has another state, so that no test that passed or was skipped with others counts.
+func TestMachineState(t *testing.T) {
+	if os.Getenv("STATE") != "" {
+		fmt.Println("state", machineState())
+		return
+	}
+	state := func(command ...string) string {
+		cmd := exec.CommandContext(t.Context(), command[0], append(command[1:], os.Args[0], "-test.run=^TestMachineState$")...)
+		cmd.Env = append(os.Environ(), "STATE=1")
+		out, err := cmd.Output()
+		require.NoError(t, err, "%s", out)
+		return regexp.MustCompile("state .*").FindString(string(out))
+	}
+	testscale.NeedRoot(t, "to make a user namespace")
+	unshare := testscale.NeedProgram(t, "unshare")
+	assert.NotEqual(t, state("env"), state(unshare, "-Ur"))
+	assert.Equal(t, state("env"), state("env"))
+}
+
 // TestBuilt: a kernel counts as built if it has the configuration of the checkout. Nothing is fetched to know it.
 func TestBuilt(t *testing.T) {
 	built := func(env ...string) string {
@@ -65,7 +108,8 @@ func TestBuilt(t *testing.T) {
 		assert.Equal(t, err == nil, !strings.HasPrefix(string(out), "build.sh: "), "%s", out)
 		return string(out)
 	}
-	cache := "XDG_CACHE_HOME=" + filepath.Join(t.TempDir(), "a cache")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "a cache"))
+	cache := "XDG_CACHE_HOME=" + os.Getenv("XDG_CACHE_HOME")
 	missing := regexp.MustCompile("^build.sh: kernel 6.12-uml of this checkout is not built, (.*-[0-9a-f]{16}.linux) is missing: make kernels\n$").FindStringSubmatch(built(cache))
 	require.Len(t, missing, 2)
 	require.NoError(t, os.MkdirAll(filepath.Dir(missing[1]), 0o755))
@@ -75,6 +119,14 @@ func TestBuilt(t *testing.T) {
 	assert.Equal(t, missing[1]+"\n", built(cache))
 	assert.Contains(t, built(cache, "LINUX_SOURCE_6_12=programs_test.go"), "is not built")
 	assert.Equal(t, missing[1]+"\n", built(cache, "LINUX_SOURCE_6_1=programs_test.go"), "of another kernel")
+
+	t.Chdir(filepath.Join("..", ".."))
+	m := machine{kernel: programs, dir: t.TempDir()}
+	assert.Empty(t, m.unusable())
+	m.dir = "/a b"
+	assert.Contains(t, m.unusable(), "set TMPDIR to a path without spaces")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	assert.Contains(t, m.unusable(), "make deps kernels")
 }
 
 func TestChooseAccel(t *testing.T) {

@@ -156,6 +156,8 @@ var opentelemetry = map[string]string{
 func openCheckout(t *testing.T, dir string) *checkout {
 	root, err := filepath.Abs(dir)
 	require.NoError(t, err)
+	root, err = filepath.EvalSymlinks(root) // WalkDir does not follow it
+	require.NoError(t, err)
 	c := &checkout{root: root, modules: []string{root}, packages: map[string]string{}}
 	// The walk reads every directory, so that go test does not take this test's result from its cache after a file has changed.
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

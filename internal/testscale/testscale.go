@@ -109,7 +109,7 @@ func UsesCheckout() { _ = os.Getenv(EnvCheckout) }
 // container or a chroot often lacks. A test that is skipped on a machine runs in a guest. The reason begins with "to", as in "to make namespaces".
 func NeedRoot(tb testing.TB, reason string) {
 	tb.Helper()
-	if !root() {
+	if !Root() {
 		tb.Skip("needs root: " + reason)
 	}
 }
@@ -117,8 +117,8 @@ func NeedRoot(tb testing.TB, reason string) {
 // rootMount matches the mount of / in /proc/self/mountinfo, which a chroot to a directory below it does not have.
 var rootMount = regexp.MustCompile(`(?m)^\d+ \d+ \d+:\d+ \S+ / `)
 
-// root reports whether this process has the rights of root on the whole machine.
-func root() bool {
+// Root reports whether this process has the rights of root on the whole machine, as NeedRoot asks for.
+func Root() bool {
 	_ = os.Getenv(EnvMachine)
 	if os.Geteuid() != 0 {
 		return false

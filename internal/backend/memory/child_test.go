@@ -57,6 +57,12 @@ func (a *actor) told() bool {
 	return more
 }
 
+// rest returns the line of input without its first word: the name of a file, which may have spaces.
+func (a *actor) rest() string {
+	_, name, _ := strings.Cut(a.in.Text(), " ")
+	return name
+}
+
 func (a *actor) number(i int) int {
 	n, err := strconv.Atoi(a.args[i])
 	check(err)
@@ -218,13 +224,13 @@ func (p *subject) obey() {
 	case "busy": // until the files are cut off
 		p.busy()
 	case "lock": // another file, as databases do
-		file, err := os.Create(p.args[1])
+		file, err := os.Create(p.rest())
 		check(err)
-		check(syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+		check(syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
 		locked = append(locked, file)
 		p.say("locked")
 	case "chdir":
-		check(os.Chdir(p.args[1]))
+		check(os.Chdir(p.rest()))
 		p.say("changed")
 	case "sealed":
 		p.say("unsealed %d", process().files.data.Unsealed)

@@ -412,14 +412,21 @@ func TestUsersDirectory(t *testing.T) {
 	dir, err = directory()
 	require.NoError(t, err)
 	assert.Equal(t, temp+"/userevents", dir)
-	if os.Geteuid() == 0 {
-		require.NoError(t, os.Chown(dir, 1000, 1000))
-		_, err = directory()
-		require.ErrorIs(t, err, os.ErrPermission)
-	}
 	t.Setenv("XDG_RUNTIME_DIR", temp+"/none")
 	_, err = directory()
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestDirectoryOfAnotherUser: a program does not take it.
+func TestDirectoryOfAnotherUser(t *testing.T) {
+	testscale.NeedRoot(t, "to change the owner of a directory")
+	temp := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", temp)
+	dir, err := directory()
+	require.NoError(t, err)
+	require.NoError(t, os.Chown(dir, 1000, 1000))
+	_, err = directory()
+	require.ErrorIs(t, err, os.ErrPermission)
 }
 
 // TestSeals: a seal that the kernel does not enforce, as in gVisor, counts as none.

@@ -144,9 +144,9 @@ func TestStack(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	require.Len(t, lines, 6, "%q", lines)
 	assert.Regexp(t, `^\S+ DEBUG`, lines[0])
-	assert.Regexp(t, `^    \S+/output\.eventHere \S+/json_test\.go:\d+$`, lines[1])
-	assert.Regexp(t, `^    \S+/output\.TestStack \S+/json_test\.go:\d+$`, lines[2])
-	assert.Regexp(t, `^    testing\.tRunner \S+/testing\.go:\d+$`, lines[3])
+	assert.Regexp(t, `^    \S+/output\.eventHere \S.*/json_test\.go:\d+$`, lines[1])
+	assert.Regexp(t, `^    \S+/output\.TestStack \S.*/json_test\.go:\d+$`, lines[2])
+	assert.Regexp(t, `^    testing\.tRunner \S.*/testing\.go:\d+$`, lines[3])
 	assert.Equal(t, "    0x7", lines[4])
 	assert.Regexp(t, `^\S+ DEBUG`, lines[5], "an event without a stack")
 

@@ -215,6 +215,9 @@ func (s *Snapshot) readDocker(dir string) (bool, error) {
 // patience is how long docker may take to answer, which guards against a daemon that hangs.
 const patience = 10 * time.Second
 
+// maxSocketName is the length of the longest name of a socket, unix(7).
+const maxSocketName = 107
+
 // askDocker asks docker for its containers, or podman where that has docker's socket. It reports whether there was an answer.
 func (s *Snapshot) askDocker(socket string) bool {
 	path := s.place(socket)
@@ -224,7 +227,16 @@ func (s *Snapshot) askDocker(socket string) bool {
 	client := http.Client{Timeout: patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", path)
+			name := path
+			if len(name) > maxSocketName { // below the root of a container, for example
+				dir, err := os.Open(filepath.Dir(path))
+				if err != nil {
+					return nil, err
+				}
+				defer dir.Close()
+				name = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
+			}
+			return new(net.Dialer).DialContext(ctx, "unix", name)
 		},
 	}}
 	var list []struct {

@@ -151,7 +151,10 @@ func TestStorage(t *testing.T) {
 func (m machine) serve(h http.HandlerFunc) {
 	m.Helper()
 	require.NoError(m, os.MkdirAll(filepath.Join(m.root, "run"), 0o755))
-	l, err := net.Listen("unix", filepath.Join(m.root, "run/docker.sock"))
+	dir, err := os.Open(filepath.Join(m.root, "run"))
+	require.NoError(m, err)
+	m.Cleanup(func() { assert.NoError(m, dir.Close()) })
+	l, err := net.Listen("unix", fmt.Sprintf("/proc/self/fd/%d/docker.sock", dir.Fd())) // the name of a socket is short
 	require.NoError(m, err)
 	s := httptest.NewUnstartedServer(h)
 	s.Listener = l
@@ -164,6 +167,8 @@ func TestDockerSocket(t *testing.T) {
 	asked := 0
 	answer := `[{"Id":"` + id("a1") + `","Names":["/web","/shop/web"],"State":"running"},{"Id":"x","Names":["/no"]},{"Id":"` + id("b2") + `"}]`
 	m := newMachine(t)
+	m.root = filepath.Join(m.root, strings.Repeat("r", 100))
+	m.file("proc/version", "")
 	m.serve(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		assert.Equal(t, "/containers/json?all=1", r.URL.String())
