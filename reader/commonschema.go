@@ -14,7 +14,6 @@ const keywordSpans = 4
 // overflowField is the struct that holds the fields beyond the encoder's limit for a struct.
 const overflowField = "_overflow"
 
-// truncatedField has the number of values that were cut or dropped.
 const truncatedField = "_truncated"
 
 // isOwnSchema reports whether an event whose first field is __csver__ may be an event of this module. The exporter for
@@ -69,7 +68,6 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 
 func (v Value) isInteger() bool { return v.typ == TypeInt64 || v.typ == TypeUint64 }
 
-// appendFlat appends the fields of a struct and those in its overflow.
 func appendFlat(dst, fields []Field) []Field {
 	for _, f := range fields {
 		if f.Name == overflowField && f.Value.typ == TypeMap {
@@ -252,7 +250,6 @@ func (ev *Event) setLinks(v Value) bool {
 	return true
 }
 
-// set applies a field of a link.
 func (l *NestedLink) set(f Field) {
 	v := f.Value
 	switch f.Name {
@@ -327,7 +324,6 @@ func (ev *Event) addLink(l NestedLink, listed []NestedLink) []NestedLink {
 	return listed
 }
 
-// endSpan sets the duration of a span from its end.
 func (ev *Event) endSpan(end time.Time) {
 	if !end.IsZero() && !ev.Timestamp.IsZero() {
 		ev.Duration = end.Sub(ev.Timestamp)

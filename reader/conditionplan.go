@@ -70,7 +70,6 @@ type planner struct {
 	left  []*leaf // that the kernel does not evaluate
 }
 
-// plan returns the bound of an expression, or of its negation.
 func (p *planner) plan(n node, negated bool) bound {
 	switch n := n.(type) {
 	case not:
@@ -91,7 +90,6 @@ func (p *planner) plan(n node, negated bool) bound {
 	return b
 }
 
-// negate returns the bound of the negation.
 func (b bound) negate() bound {
 	switch {
 	case b.never:
@@ -104,7 +102,6 @@ func (b bound) negate() bound {
 	return unknown
 }
 
-// join returns the bound of x || y if either is set, and else of x && y.
 func (p *planner) join(x, y node, negated, either bool) bound {
 	left := len(p.left)
 	a, b := p.plan(x, negated), p.plan(y, negated)
@@ -146,7 +143,6 @@ func parenthesised(filter string) string {
 	return filter
 }
 
-// leaf returns the bound of a comparison.
 func (p *planner) leaf(l *leaf) bound {
 	kind, fixed := p.kind()
 	switch {
@@ -166,7 +162,6 @@ func (p *planner) leaf(l *leaf) bound {
 	return never
 }
 
-// part returns the bound of a comparison with a part of records.
 func (p *planner) part(l *leaf, kind Kind, fixed bool) bound {
 	d := p.d
 	isMessage := l.part.name == "message" || l.part.name == "name"

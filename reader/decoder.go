@@ -158,7 +158,6 @@ const (
 	DecodeNone
 )
 
-// decodeTyped decodes a record of consecutive fields.
 func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
 	if d.whole && mode != DecodePlain {
 		if d.set(raw, nil, ev, mode == DecodeJSON && d.keepsJSON) {
@@ -267,7 +266,6 @@ func (s *scratch) own(v typed.Value) Value {
 	return s.typed(v)
 }
 
-// typed returns the value of a field.
 func (s *scratch) typed(v typed.Value) Value {
 	switch v.Kind() {
 	case typed.KindInt:

@@ -260,7 +260,6 @@ var (
 	}
 )
 
-// spanFields adds the fields that a span has from its start on.
 func spanFields(own map[string]setter) map[string]setter {
 	own["start_time_unix_nano"] = commonFields["time_unix_nano"]
 	own["parent_span_id"] = id(func(ev *Event) []byte { return ev.ParentSpanID[:] })

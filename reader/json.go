@@ -43,7 +43,6 @@ func (s *scratch) object(text string, dst []Field) (fields []Field, ok bool) {
 	return fields, true
 }
 
-// json returns the value of a JSON text.
 func (s *scratch) json(text string) (v Value, ok bool) {
 	p := jsonText{s: text, scratch: s}
 	base := len(s.stack)
@@ -91,7 +90,6 @@ func (p *jsonText) word(w string) bool {
 	return true
 }
 
-// container reads a list or a map.
 func (p *jsonText) container(begin byte) (v Value, ok bool) {
 	s, base := p.scratch, len(p.scratch.stack)
 	if begin == '[' {
@@ -144,7 +142,6 @@ func (p *jsonText) members(to *[]Field, end byte, named bool) bool {
 	}
 }
 
-// text reads a string from its opening quote.
 func (p *jsonText) text() (text string, ok bool) {
 	begin := p.i + 1
 	end := quoteOrBackslash(p.s, begin)
@@ -265,7 +262,6 @@ const (
 
 // The plain functions return the position behind what is next in s, from position i on, or 0 if it is not plain.
 
-// plainObject skips an object behind its opening brace.
 func plainObject(s string, i, depth int) int {
 	if i < len(s) && s[i] == '}' {
 		return i + 1
@@ -331,7 +327,6 @@ func hasKey(s string, keys []struct{ begin, end uint16 }, key string) bool {
 	return false
 }
 
-// plainValue skips a value.
 func plainValue(s string, i, depth int) int {
 	if i >= len(s) {
 		return 0
@@ -367,7 +362,6 @@ func plainWord(s string, i int, word string) int {
 	return i + len(word)
 }
 
-// plainList skips a list behind its opening bracket.
 func plainList(s string, i, depth int) int {
 	if i < len(s) && s[i] == ']' {
 		return i + 1

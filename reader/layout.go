@@ -108,7 +108,6 @@ var commonFields = map[string]setter{
 	"attributes":               {text: setAttributes},
 }
 
-// number64 returns the setter of an integer.
 func number64(set func(ev *Event, n uint64)) setter { return setter{number: set} }
 
 // upTo returns the setter of an integer that is valid up to last.
@@ -121,7 +120,6 @@ func upTo(last uint64, set func(ev *Event, n uint64)) setter {
 	}}
 }
 
-// words returns the setter of a text.
 func words(set func(ev *Event, s string)) setter { return setter{words: set} }
 
 func id(field func(ev *Event) []byte) setter {
@@ -178,7 +176,6 @@ type recordField struct {
 	skipsEmpty bool // an empty text changes nothing
 }
 
-// reading is how the value of a field is read.
 type reading uint8
 
 const (

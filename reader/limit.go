@@ -24,7 +24,6 @@ const (
 	resuming // being attached again
 )
 
-// checkLimit checks Options.Limit and ProgramLimit.
 func (o *Options) checkLimit() error {
 	for _, n := range []struct {
 		name  string
@@ -68,7 +67,6 @@ func (u *usage) add(rec *perf.Record) (first bool) {
 	return first
 }
 
-// exceeds reports whether this is more than an equal part of the limit.
 func (u *usage) exceeds(limit ProgramLimit, parts int) bool {
 	return limit.Records > 0 && u.records*parts > limit.Records || limit.Bytes > 0 && u.bytes*parts > limit.Bytes
 }

@@ -90,7 +90,6 @@ func finishOtelDeclared(d *Decoder, ev *Event) {
 	}
 }
 
-// setSlogLevel sets the severity and its text from a level of package slog.
 func (ev *Event) setSlogLevel(level int64) {
 	ev.Severity = severityOfSlog(level)
 	ev.SeverityText = slogName(level)
@@ -130,7 +129,6 @@ var slogNames = func() (names [maxNamed - minNamed + 1]string) {
 	return names
 }()
 
-// slogName returns the name that package slog gives a level.
 func slogName(level int64) string {
 	if level >= minNamed && level <= maxNamed {
 		return slogNames[level-minNamed]
@@ -176,7 +174,6 @@ func (s Severity) String() string {
 	return severityNames[s]
 }
 
-// severityAliases are names of severities that other systems use.
 var severityAliases = map[string]Severity{
 	"verbose": SeverityDebug, "information": SeverityInfo, "informational": SeverityInfo, "notice": SeverityInfo, "warning": SeverityWarn, "err": SeverityError,
 	"critical": SeverityFatal, "crit": SeverityFatal, "panic": SeverityFatal,
@@ -199,7 +196,6 @@ func ParseSeverity(s string) (Severity, error) {
 // slogOffset is the difference between OpenTelemetry's severity and the level of package slog.
 const slogOffset = 9
 
-// severityOfSlog returns the severity of a level of package slog.
 func severityOfSlog(level int64) Severity {
 	level = min(max(level, int64(SeverityTrace)-slogOffset), int64(maxSeverity)-slogOffset)
 	return Severity(level + slogOffset)

@@ -225,7 +225,6 @@ func (m *memorySession) next() {
 	}
 }
 
-// count counts what programs have written.
 func (m *memorySession) count() {
 	m.find()
 	m.programs.Poll()

@@ -215,7 +215,6 @@ func (w *window) add(m *memorySession) {
 	h.callers = append(h.callers, r.Callchain...)
 }
 
-// take returns the records, and forgets them.
 func (w *window) take() (list []perf.Record) {
 	for _, h := range []*half{&w.old, &w.new} {
 		for _, r := range h.records {

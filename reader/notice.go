@@ -83,7 +83,6 @@ func (r *Reader) notifyLocked(n Notice) {
 	r.noticed.Store(true)
 }
 
-// deliverNotices calls Options.Notify.
 func (r *Reader) deliverNotices() {
 	r.mu.Lock()
 	notices := r.notices
@@ -154,7 +153,6 @@ func (m missing) since(before missing) missing {
 	return missing{m.lost - min(m.lost, before.lost), m.pauses - min(m.pauses, before.pauses), m.paused - min(m.paused, before.paused)}
 }
 
-// losses are the counts that notices have reported.
 type losses struct {
 	of    map[string]missing // by event
 	total missing

@@ -189,7 +189,6 @@ func Open(o *Options) (*Reader, error) {
 	return r, nil
 }
 
-// open opens the transports.
 func (r *Reader) open() error {
 	var kernel session
 	var refused error
@@ -349,7 +348,6 @@ func isUserEvents(system string) bool {
 	return system == tracepoint.System || system == tracepoint.MultiSystem
 }
 
-// match reports whether the pattern selects a tracepoint.
 func (p pattern) match(system, name string) bool {
 	if p.system != system && (p.system != "" || !isUserEvents(system)) {
 		return false
@@ -381,7 +379,6 @@ func registeredName(system, name string) (string, bool) {
 	return name[:i], true
 }
 
-// selection selects tracepoints.
 type selection struct{ events, excludes []pattern }
 
 func newSelection(o *Options) (selection, error) {
@@ -406,7 +403,6 @@ func Match(patterns ...string) (func(system, name string) bool, error) {
 	return s.wants, nil
 }
 
-// wants reports whether a tracepoint is selected by its name.
 func (s *selection) wants(system, name string) bool {
 	matches := func(p pattern) bool { return p.match(system, name) }
 	selects := matches

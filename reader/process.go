@@ -108,7 +108,6 @@ func (t *task) look(now uint64, c *contexts) *Process {
 	return t.shared
 }
 
-// copied returns what is known of the process now.
 func (t *task) copied() *Process {
 	shared := t.Process
 	return &shared
@@ -199,7 +198,6 @@ func (p *processes) read(t *task) bool {
 	return true
 }
 
-// setCgroup sets the cgroup, and the names that are derived from it.
 func (t *task) setCgroup(of Process) {
 	t.Cgroup, t.Unit, t.ContainerID, t.PodUID = of.Cgroup, of.Unit, of.ContainerID, of.PodUID
 }
@@ -297,7 +295,6 @@ func (s *source) wrote(pid int32) {
 	}
 }
 
-// updateTasks applies the record of a task.
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)

@@ -284,7 +284,6 @@ const (
 	exactDigits = 15 // of integers that a float has exactly, whatever the digits
 )
 
-// powersOfTen are the powers of ten with such exponents.
 var powersOfTen = [exactDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 func float(s string) (v Value, n int) {

@@ -183,7 +183,6 @@ func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, b
 // fewFields is how many fields a struct mostly has at most.
 const fewFields = 16
 
-// handle logs the fields of v as attributes.
 func (l *TypedLogger[T]) handle(ctx context.Context, r *slog.Record, v *T) {
 	var room [fewFields]slog.Attr
 	_ = l.h.handle(ctx, r, l.attrs(room[:0], v), &l.d.d)
@@ -210,7 +209,6 @@ func (l *TypedLogger[T]) write(rec *record, v *T) (written bool) {
 	return written
 }
 
-// attrs appends the fields of v as attributes.
 func (l *TypedLogger[T]) attrs(list []slog.Attr, v *T) []slog.Attr {
 	for i := range l.d.d.Fields {
 		f := &l.d.d.Fields[i]

@@ -11,13 +11,11 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// field is a declared field.
 type field struct {
 	declared.Field
 	kind slog.Kind // of the values that mostly come
 }
 
-// newFields returns fields with the kinds of their values.
 func newFields(list []declared.Field) []field {
 	kinds := map[declared.Type]slog.Kind{
 		declared.String: slog.KindString, declared.Bool: slog.KindBool, declared.Float64: slog.KindFloat64,

@@ -229,7 +229,6 @@ const ranges = 4
 
 var rangeNames = [ranges]string{"debug", "info", "warn", "error"}
 
-// rangeOf returns the number of the range that a level is in.
 func rangeOf(level slog.Level) int {
 	switch {
 	case level < slog.LevelInfo:
@@ -296,7 +295,6 @@ type step struct {
 	attrs  []slog.Attr
 }
 
-// preformatted returns the preformatted groups and attributes of h.
 func (h *Handler) preformatted() *preformatted {
 	if b := h.ready.Load(); b != nil {
 		return b
@@ -354,7 +352,6 @@ func (h *Handler) extend(b, before *preformatted) {
 	}
 }
 
-// openGroup is a group that attributes are in.
 type openGroup struct {
 	name   string
 	around *openGroup

@@ -7,7 +7,6 @@ import (
 	"github.com/userevents/userevents-go/internal/payload"
 )
 
-// value is what a declared field of a record holds.
 type value struct {
 	num   uint64
 	text  string
@@ -44,7 +43,6 @@ func (s *resolved) match(o *declaredOutput, whole bool) {
 	}
 }
 
-// list gives attributes that are in m.groups.
 func (m *matcher) list(attrs []slog.Attr) {
 	for i := range attrs {
 		a := &attrs[i]
@@ -154,7 +152,6 @@ func (s *stream) other(a slog.Attr) bool {
 	return !s.stopped
 }
 
-// attr writes the value of an attribute to a field.
 func (s *stream) attr(v slog.Value, e *indexEntry) bool {
 	kind, bit, own := v.Kind(), s.bit, uint64(1)<<(e.at&63)
 	if !e.sole || bit == 0 || s.set&own != 0 || e.Text && e.at < s.texts || kind == slog.KindGroup || kind == slog.KindLogValuer {

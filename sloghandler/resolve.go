@@ -37,7 +37,6 @@ const maxKept = 1000
 
 var pool = sync.Pool{New: func() any { return new(resolved) }}
 
-// resolve resolves the attributes of a record into lists of its own.
 func (rec *record) resolve(s *resolved) {
 	s.head = headOf(rec.from)
 	if s.replace != nil || len(rec.context) > 0 {
@@ -64,7 +63,6 @@ func (rec *record) resolve(s *resolved) {
 	rec.dropped += s.dropped
 }
 
-// use makes the lists of s those of the record.
 func (rec *record) use(s *resolved) {
 	rec.context, rec.preformatted, rec.call, rec.more = s.context, s.preformatted, nil, s.more
 }
@@ -88,7 +86,6 @@ func (s *resolved) release() {
 	pool.Put(s)
 }
 
-// take takes an attribute out of the lists.
 func (s *resolved) take(leaf int32) {
 	from := s.leaves[leaf-1]
 	s.took = append(s.took, taken{from, *from})
@@ -141,7 +138,6 @@ func (s *resolved) copied(a slog.Attr) slog.Attr {
 	return a
 }
 
-// name is what duplicates have in common.
 type name struct {
 	parent int // the group that they are in
 	key    string
@@ -160,7 +156,6 @@ func (s *resolved) dropDuplicates() {
 	s.drop(s.more, innermost)
 }
 
-// drop does that in one group, and returns whether it has any attributes.
 func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 	for i := range attrs {
 		a := &attrs[i]
@@ -192,7 +187,6 @@ func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 // that holds itself.
 const maxEntered = 1000
 
-// resolver resolves attributes one by one.
 type resolver struct {
 	replace func([]string, slog.Attr) slog.Attr
 	groups  []string // that are open, the outermost first; only for replace
@@ -219,7 +213,6 @@ func (s *resolver) room(n int) []slog.Attr {
 	return s.arena[used : used : used+n]
 }
 
-// list returns a copy of a list.
 func (s *resolver) list(attrs []slog.Attr) []slog.Attr {
 	list := s.room(len(attrs))
 	for i := range attrs {
@@ -228,7 +221,6 @@ func (s *resolver) list(attrs []slog.Attr) []slog.Attr {
 	return list
 }
 
-// attr returns what becomes of an attribute.
 func (s *resolver) attr(a *slog.Attr) slog.Attr {
 	if s.replace == nil {
 		switch a.Value.Kind() {

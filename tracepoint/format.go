@@ -323,7 +323,6 @@ var kernelTypes = map[string]Kind{
 	"gid_t": U32, "uid_t": U32, "unsigned": U32, "umode_t": U16,
 }
 
-// integerOf returns the integer kind of the size, or kindInvalid.
 func integerOf(size int, signed bool) Kind {
 	for k := U8; k <= S64; k++ {
 		if k.Size() == size && k.Signed() == signed {

@@ -209,7 +209,6 @@ type tallies struct {
 	used  int     // how many of them have their tallies
 }
 
-// take returns the writes of a new registration.
 func (t *tallies) take() writes {
 	if t.block == nil || t.used == perStripe {
 		stripes := 1 << bits.Len(uint(min(maxStripes, stripesPerCPU*runtime.GOMAXPROCS(0))-1))
@@ -219,7 +218,6 @@ func (t *tallies) take() writes {
 	return writes{tallies: t.block[t.used-1:], mask: uint64(len(t.block) - perStripe)}
 }
 
-// at returns the tally for the writer of a record.
 func (w *writes) at(rec []byte) *tally {
 	const indexes = maxStripes * perStripe
 	return &w.tallies[bufpool.Spread(rec)/(math.MaxUint64/indexes+1)&w.mask]

@@ -158,7 +158,6 @@ func (t Transport) String() string {
 	return fmt.Sprintf("Transport(%d)", uint8(t))
 }
 
-// transport returns what environment or options ask for.
 func (o *Options) transport() (Transport, error) {
 	var asked Transport
 	if o != nil {
@@ -184,7 +183,6 @@ func getenv(name string) string {
 	return os.Getenv(name)
 }
 
-// errOff is the error of a transport that was turned off.
 var errOff = fmt.Errorf("%w: they are turned off (%s or Options.Transport)", ErrNotSupported, EnvTransport)
 
 // ABI is a generation of the kernel's user_events interface.

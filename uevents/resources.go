@@ -44,7 +44,6 @@ type registration struct {
 	writes writes
 }
 
-// register performs one registration.
 func (r *resources) register(req backend.Request, groups []*Group) (*registration, uint32, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

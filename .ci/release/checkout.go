@@ -60,7 +60,6 @@ func openCheckout(root string) (*checkout, error) {
 	return c, c.check()
 }
 
-// dir returns the directory of a module.
 func dir(m *modfile.File) string { return filepath.Dir(m.Syntax.Name) }
 
 // own reports whether a path is a module of this repository.
@@ -170,10 +169,8 @@ func (c *checkout) writeProxy(out string) error {
 	return nil
 }
 
-// apiDir returns the directory of the recorded listings.
 func (c *checkout) apiDir() api.Dir { return api.Dir(filepath.Join(c.root, "api")) }
 
-// api lists the public API.
 func (c *checkout) api(goos string) ([]api.Package, error) {
 	var dirs []string
 	for _, m := range c.public() {
@@ -185,7 +182,6 @@ func (c *checkout) api(goos string) ([]api.Package, error) {
 // unreleased is the heading of the changelog's section that collects changes until the next release.
 const unreleased = "## Unreleased\n"
 
-// changelog returns the path and the text of the changelog.
 func (c *checkout) changelog() (name, text string, err error) {
 	name = filepath.Join(c.root, "CHANGELOG.md")
 	b, err := os.ReadFile(name)
@@ -222,7 +218,6 @@ func (c *checkout) prepare(version string, day time.Time) error {
 	return os.WriteFile(name, []byte(strings.Replace(text, unreleased, heading, 1)), 0o644)
 }
 
-// require makes all modules require each other at a version.
 func (c *checkout) require(version string) error {
 	for _, m := range c.modules {
 		for _, r := range m.Require {

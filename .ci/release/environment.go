@@ -24,7 +24,6 @@ type environment struct {
 	env []string
 }
 
-// newEnvironment writes the proxy into a directory.
 func newEnvironment(c *checkout, dir string) (*environment, error) {
 	proxy := filepath.Join(dir, "proxy")
 	if err := c.writeProxy(proxy); err != nil {
@@ -80,7 +79,6 @@ func lock(dir string) error {
 	return nil
 }
 
-// with returns the environment with more variables.
 func (e *environment) with(env ...string) *environment {
 	return &environment{e.c, e.dir, slices.Concat(e.env, env)}
 }
@@ -230,7 +228,6 @@ func (e *environment) command() string {
 	return e.c.modules[0].Module.Mod.Path + "/cmd/uevents@" + e.c.version
 }
 
-// architectures are those that releases have binaries for.
 var architectures = []string{"amd64", "arm64"}
 
 // writeBinaries builds the command for all architectures, as go install builds it for a user, and writes it with checksums into a

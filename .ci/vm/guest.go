@@ -54,7 +54,6 @@ type guest struct {
 	shown    int // bytes of the console that earlier runs had
 }
 
-// boot starts a machine.
 func boot(m machine, s settings) (_ *guest, err error) {
 	if m.dir, err = os.MkdirTemp(m.dir, "guest-"); err != nil {
 		return nil, err
@@ -152,7 +151,6 @@ func (g *guest) stop() {
 	_ = g.command.Wait()
 }
 
-// close stops the machine and removes its files.
 func (g *guest) close() {
 	g.stop()
 	_ = os.RemoveAll(g.machine.dir) // the runner removes the directory above, too

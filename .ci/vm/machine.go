@@ -27,7 +27,6 @@ const (
 	accelShared = "icount-shared"
 )
 
-// machine is a guest to start.
 type machine struct {
 	kernel   string        // its name
 	accel    string        // of QEMU
@@ -138,7 +137,6 @@ func (m machine) qemuArgs() ([]string, error) {
 	return args, nil
 }
 
-// kernelArgs returns the kernel's command line.
 func (m machine) kernelArgs() string {
 	// An oops would leave the guest half alive. A panic ends QEMU, at once (-no-reboot).
 	words := []string{"console=ttyS0", "oops=panic", "panic=-1"}
@@ -172,7 +170,6 @@ const (
 	initrdProgram  = "/tests/000"
 )
 
-// writeInitrd makes the archive for m and its settings.
 func writeInitrd(m machine, s settings) error {
 	program := s.Job.Args[0]
 	s.Job.Args = append([]string{initrdProgram}, s.Job.Args[1:]...)

@@ -248,7 +248,6 @@ func parents(pkg, test string) iter.Seq[string] {
 // usualOutput is what a test binary prints though all is well: before its benchmarks, and at its end.
 var usualOutput = regexp.MustCompile(`^(goos: |goarch: |pkg: |cpu: |PASS\n)`)
 
-// logLine is what a test logs, with its place.
 var logLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
 
 // skip counts a skipped test and returns the reason, or reports that it has none that counts.

@@ -14,7 +14,6 @@ import (
 	"github.com/userevents/userevents-go/internal/doctest"
 )
 
-// again returns the command that runs a test alone.
 func (r *report) again(pkg, test string) string {
 	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
 	flag, pattern := "-run=", "^"+strings.ReplaceAll(test, "/", "$/^")+"$"
@@ -51,7 +50,6 @@ func reason(output string) (text string) {
 	return text
 }
 
-// modulePath begins the paths of all packages.
 const modulePath = "github.com/userevents/userevents-go/"
 
 // checkProofs compares with the document that names tests for this kernel. Packages can run in steps of their own.
@@ -74,7 +72,6 @@ func (r *report) checkProofs(file string) error {
 	return nil
 }
 
-// verdict prints how it went.
 func (r *report) verdict(elapsed time.Duration) error {
 	onKernel := r.onKernel + r.brokenOnKernel
 	switch {

@@ -69,7 +69,6 @@ func write(file string, run *figures.Run) error {
 	return errors.Join(err, f.Close())
 }
 
-// check holds a run against a file.
 func check(w io.Writer, now *figures.Run, file string) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -35,7 +35,6 @@ const (
 	tableEnd   = "<!-- end of figures -->\n"
 )
 
-// files are the kept runs, by the names that the templates use.
 var files = map[string]string{
 	"count":     "6.12-instructions.txt", // instructions, in a guest
 	"guest":     "6.12-time.txt",         // nanoseconds, in a guest with two processors
@@ -61,7 +60,6 @@ func main() {
 	}
 }
 
-// render returns the texts of all documents, by their paths.
 func render(results, root string) (map[string]string, error) {
 	all, err := load(results)
 	if err != nil {
@@ -99,7 +97,6 @@ func render(results, root string) (map[string]string, error) {
 	return texts, nil
 }
 
-// runs are the kept runs, by the names that the templates use.
 type runs map[string]*figures.Run
 
 func load(dir string) (runs, error) {

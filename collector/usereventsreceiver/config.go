@@ -44,7 +44,6 @@ const (
 	transportMemory Transport = "memory"
 )
 
-// transports are the same for a reader.
 var transports = map[Transport]reader.Transport{
 	transportAny: reader.TransportAny, transportKernel: reader.TransportKernel, transportMemory: reader.TransportMemory,
 }
@@ -169,7 +168,6 @@ func validateRetry(c configretry.BackOffConfig) error {
 		within("retry_on_failure: multiplier", c.Multiplier, 1, 1000))
 }
 
-// within reports a value outside of a range.
 func within[T int | float64 | time.Duration](key string, v, low, high T) error {
 	if v < low || v > high {
 		return fmt.Errorf("%s: %v is not from %v to %v", key, v, low, high)
@@ -197,7 +195,6 @@ const (
 	programCopies = 7
 )
 
-// budget returns the parts for a number of processors.
 func (c *Config) budget(processors int) budget {
 	all := c.BudgetMiB << 20
 	b := budget{ring: mostRing, queue: all / 8, programs: all / 4 * 3 / programCopies}

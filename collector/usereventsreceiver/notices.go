@@ -122,7 +122,6 @@ func eventAttribute(name string) attribute.KeyValue {
 	return attribute.String("event", strings.ToValidUTF8(name, "\uFFFD"))
 }
 
-// with returns attributes, with the receiver's.
 func (t *telemetry) with(kv ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributes(append(kv, t.receiver)...)
 }

@@ -87,7 +87,6 @@ func (o *output[T]) attempt(ctx context.Context, data T) error {
 	return o.consume(ctx, data)
 }
 
-// setConsumer sets what all consumers have.
 func (o *output[T]) setConsumer(next interface{ Capabilities() consumer.Capabilities }, consume func(context.Context, T) error) {
 	o.consume, o.mutates = consume, next.Capabilities().MutatesData
 }
@@ -109,7 +108,6 @@ func (o *outputs) init() {
 	o.metrics = output[pmetric.Metrics]{signal: "metrics", take: (*otlp.Converter).TakeMetrics, count: pmetric.Metrics.DataPointCount, clone: clone(pmetric.NewMetrics, pmetric.Metrics.CopyTo)}
 }
 
-// clone returns a function that copies data.
 func clone[T any](create func() T, copyTo func(from, to T)) func(T) T {
 	return func(from T) T {
 		to := create()
@@ -158,7 +156,6 @@ const (
 	reasonShutdown   = "shutdown"
 )
 
-// reasonOf returns the reason for an error of output.deliver.
 func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, errNoPipeline):
@@ -227,7 +224,6 @@ func isPermanent(err error) bool {
 	return !slices.ContainsFunc(members(err), func(err error) bool { return !consumererror.IsPermanent(err) })
 }
 
-// retry calls functions again that return transient errors.
 type retry struct {
 	configretry.BackOffConfig
 	stop <-chan struct{} // ends all retries

@@ -37,7 +37,6 @@ const (
 // chunkSize is the memory of a chunk in bytes.
 var chunkSize = chunkData + chunkRecords*int(reflect.TypeFor[record]().Size())
 
-// event sets the kernel's fields of ev.
 func (c *chunk) event(r *record, ev *reader.Event) {
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, r.time), r.monotonic, int(r.cpu), r.pid, r.tid
 	ev.Process, ev.Raw = r.process, c.data[r.begin:r.end:r.end]

@@ -216,7 +216,6 @@ func (s *session) collect() {
 	}
 }
 
-// isStopping reports whether Shutdown was called.
 func (s *session) isStopping() bool {
 	select {
 	case <-s.stopping:
@@ -254,7 +253,6 @@ func (s *session) openSource() (source, error) {
 	return src, nil
 }
 
-// closeSource closes a source, and counts the records that were left unread.
 func (s *session) closeSource(src source) {
 	s.mu.Lock()
 	s.source = nil
@@ -283,7 +281,6 @@ type source interface {
 	Close() error
 }
 
-// opener opens a source.
 type opener func(o *reader.Options) (source, error)
 
 func openReader(o *reader.Options) (source, error) {

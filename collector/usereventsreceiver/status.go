@@ -93,7 +93,6 @@ func (a *available) reasons() map[Transport]string {
 	return maps.Clone(a.of)
 }
 
-// unavailable returns the reason for an error as a metric has it.
 func unavailable(err error) string {
 	switch {
 	case err == nil:

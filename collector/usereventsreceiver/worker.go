@@ -213,7 +213,6 @@ func (w *worker) deliver(logs, traces, metrics bool) {
 	}
 }
 
-// count adds the counts to the telemetry.
 func (w *worker) count() {
 	ctx, t := context.Background(), w.telemetry
 	add := func(counter metric.Int64Counter, n int64, kv ...attribute.KeyValue) {

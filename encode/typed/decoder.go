@@ -194,7 +194,6 @@ func (d *Decoder) value(f *decoderField, data []byte) Value {
 	}
 }
 
-// location returns the fixed part of a dynamic field, at the start of b.
 func (d *Decoder) location(b []byte) uint32 {
 	if d.native {
 		return binary.NativeEndian.Uint32(b)

@@ -33,7 +33,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporterName is the value of the environment variables.
 const exporterName = "user_events"
 
 // list returns the names in the value of a variable: separated by commas, without the space around them, each once.

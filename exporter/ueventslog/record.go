@@ -39,7 +39,6 @@ type recordData struct {
 	known                   *attrs.Known // the same as scope and resource, or nil
 }
 
-// setContext sets the ids of the span that the record belongs to.
 func (d *recordData) setContext(c trace.SpanContext) {
 	d.traceID, d.spanID, d.flags = c.TraceID(), c.SpanID(), c.TraceFlags()
 }
@@ -107,7 +106,6 @@ func (v *values) match(a logattrs.Attributes, fields []declared.Field) (unconver
 	return unconverted
 }
 
-// has reports whether an attribute is the value of one of n fields.
 func (v *values) has(attribute, n int) bool {
 	for i := range v[:n] {
 		if v[i].attribute == attribute {
@@ -274,7 +272,6 @@ func (s *schema) putHead(b *payload.Builder, d *recordData) {
 	b.PutU8(s.At[fieldFlags], uint8(d.flags))
 }
 
-// clamp returns a severity as the field holds it.
 func clamp(s log.Severity) int32 {
 	return int32(min(max(int64(s), math.MinInt32), math.MaxInt32))
 }

@@ -156,7 +156,6 @@ const namePrefix = "log_"
 // rangeNames end the names of the typed events.
 var rangeNames = [ranges]string{"debug", "info", "warn", "error", "error"}
 
-// rangeLevels are the levels of the same ranges in the format of EventHeader.
 var rangeLevels = [ranges]eventheader.Level{
 	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError, eventheader.LevelCritical,
 }

@@ -38,7 +38,6 @@ func (k kind) of(t metricdata.Temporality) kind {
 	return k + cumulativeSum - sum
 }
 
-// sumOf returns the kind for points of a sum.
 func sumOf(t metricdata.Temporality, monotonic bool) kind {
 	if !monotonic {
 		return updownSum
@@ -167,7 +166,6 @@ func putValue[N int64 | float64](r *component.Record, v N) {
 	r.U64(valueMicro, uint64(micro))
 }
 
-// putSum writes the sum of a histogram or a summary.
 func putSum[N int64 | float64](r *component.Record, v N) {
 	putNumber(r, sumText, v)
 	_, micro := integers(v)
@@ -189,7 +187,6 @@ func putDistribution[N int64 | float64](r *component.Record, t metricdata.Tempor
 	}
 }
 
-// putNumber writes the exact value of a number as text.
 func putNumber[N int64 | float64](r *component.Record, field int, v N) {
 	begin := len(r.Buf)
 	switch v := any(v).(type) {
@@ -225,7 +222,6 @@ type bounds struct {
 	text []byte
 }
 
-// put writes the bounds of a point.
 func (b *bounds) put(r *component.Record, of []float64) {
 	if len(of) == 0 {
 		return
@@ -265,7 +261,6 @@ func putCounts(r *component.Record, field, begin int, counts []uint64) {
 	})
 }
 
-// putList writes a text that begins at begin, of n elements.
 func putList(r *component.Record, field, begin, n int, element func(dst []byte, i int) []byte) {
 	r.Buf = appendList(r.Buf, begin+r.Limit(), n, element)
 	r.EndRaw(r.At(field), begin)

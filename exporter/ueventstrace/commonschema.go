@@ -20,7 +20,6 @@ import (
 
 var spanHeader = eventheader.Header{Name: "Span", Level: eventheader.LevelInfo}
 
-// wellKnown are the attributes that have a field in part B.
 var wellKnown = map[attribute.Key]string{
 	"db.system.name":             "dbSystem",
 	"db.namespace":               "dbName",

@@ -166,7 +166,6 @@ func (f *perfetto) push(o *opened, t *track) error {
 	return f.write('B', o)
 }
 
-// pop ends the innermost slice of a track.
 func (f *perfetto) pop(t *track) error {
 	o := t.innermost
 	t.innermost = o.outer

@@ -130,7 +130,6 @@ func (t *tracer) startIdle(ctx context.Context, options []trace.SpanStartOption)
 	return s, s
 }
 
-// startRecording starts a span that is recorded, and writes its start.
 func (t *tracer) startRecording(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
 	o := readOptions(options)
 	s, room := newSpan(o.length)

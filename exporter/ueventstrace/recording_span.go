@@ -379,7 +379,6 @@ func (t *tracer) newEvent(name string, c *trace.EventConfig) sdktrace.Event {
 	return sdktrace.Event{Name: name, Attributes: list, DroppedAttributeCount: dropped, Time: c.Timestamp()}
 }
 
-// newLink returns a link within the limits.
 func (t *tracer) newLink(link *trace.Link) sdktrace.Link {
 	p := t.provider
 	list, dropped := limited(link.Attributes, p.limits.AttributePerLinkCountLimit, p.attributes.Depth)

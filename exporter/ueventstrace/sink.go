@@ -223,7 +223,6 @@ func (s *sink) writeStart(o *component.Event, d *spanData) error {
 	return err
 }
 
-// writeEnd writes a span that has ended.
 func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	if s.CommonSchema4 {
 		return s.writeCommonSchema(o, d)
@@ -292,7 +291,6 @@ func (s *sink) writeLink(o *component.Event, span *identity, from *origin, link 
 	return err
 }
 
-// putSpan writes the ids of the span that a record is, or belongs to.
 func putSpan(r *component.Record, span *identity) {
 	r.ID(traceID, span.traceID[:], span.traceID.IsValid())
 	r.ID(spanID, span.spanID[:], span.spanID.IsValid())

@@ -285,7 +285,6 @@ func visited(v reflect.Value, path map[uintptr]bool) bool {
 	return true
 }
 
-// isEncoded reports whether encoding/json may write a field.
 func isEncoded(f reflect.StructField) bool {
 	return (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-"
 }
@@ -335,7 +334,6 @@ func isUnlimited(t reflect.Type, outer map[reflect.Type]bool) bool {
 // value shall not stay in memory for good.
 const maxPooled = 16 << 10
 
-// encoder encodes values by encoding/json.
 type encoder struct {
 	out   bytes.Buffer
 	clean []byte // out without characters that this package does not write
@@ -349,7 +347,6 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// marshal writes v as an error's text or as encoding/json does.
 func (w *Writer) marshal(v any) {
 	if err, ok := v.(error); ok {
 		if _, ok := v.(json.Marshaler); !ok {

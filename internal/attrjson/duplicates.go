@@ -69,7 +69,6 @@ func (c *compactor) object(depth int) {
 	c.move(c.r + len(`}`))
 }
 
-// members appends the members of the object that is read next.
 func (c *compactor) members(members []member) []member {
 	for at := c.r + len(`{`); at < len(c.b) && c.b[at] != '}'; {
 		m := member{start: at, key: jsonscan.String(c.b, at)}
@@ -83,7 +82,6 @@ func (c *compactor) members(members []member) []member {
 	return members
 }
 
-// mark marks the members behind which another one has the same key.
 func (c *compactor) mark(members []member) {
 	if len(members) > fewMembers {
 		seen := make(map[string]int, len(members))

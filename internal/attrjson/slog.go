@@ -226,7 +226,6 @@ func (w *Writer) Prefix(p *Prefix) {
 	w.begun(p)
 }
 
-// begun writes the members of a Prefix, and opens its groups.
 func (w *Writer) begun(p *Prefix) {
 	if len(p.body) > 0 {
 		w.wrote(append(w.b[:w.n], p.body[len(`{`):]...))

@@ -216,7 +216,6 @@ func (w *Writer) Bytes(b []byte) {
 	w.wrote(append(buf, `",`...))
 }
 
-// put writes a value that is encoded already.
 func (w *Writer) put(json []byte) {
 	if w.full() {
 		return

@@ -105,7 +105,6 @@ const (
 	types
 )
 
-// ranges are the integers that fields hold.
 var ranges = [types]struct {
 	min int64
 	max uint64
@@ -155,7 +154,6 @@ func newField(sf typedfield.StructField, at int) (f Field, ok bool) {
 	return f, true
 }
 
-// typeOf returns the type of a struct's field.
 func typeOf(f typedfield.StructField) (t Type, ok bool) {
 	switch f.Kind {
 	case typedfield.GoBool:

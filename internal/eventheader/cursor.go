@@ -170,7 +170,6 @@ type Cursor struct {
 	stack [2*maxDepth + 1]level
 }
 
-// level is an array or a struct that has begun.
 type level struct {
 	field field
 	array bool
@@ -217,7 +216,6 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
-// step counts n steps.
 func (c *Cursor) step(n int) bool {
 	if c.steps < n {
 		return c.fail("data", c.off, "more items than the decoder takes")
@@ -400,7 +398,6 @@ func (c *Cursor) readMeta() bool {
 	return true
 }
 
-// skipMeta skips the metadata of n fields and their children.
 func (c *Cursor) skipMeta(n int) bool {
 	for ; n > 0 && c.pos < len(c.meta); n-- {
 		if !c.readMeta() {

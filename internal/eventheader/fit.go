@@ -63,7 +63,6 @@ func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	return dropped
 }
 
-// droppedStruct is a struct of which fields may be dropped.
 type droppedStruct struct {
 	begin    int // of its own field in the metadata
 	size     int // of that, whose last byte is the number of children
@@ -106,7 +105,6 @@ func (f *fitting) walk() *walker {
 	return &walker{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}}
 }
 
-// next moves to the next field.
 func (w *walker) next() bool {
 	w.fromMeta, w.fromData, w.length = w.c.pos, w.c.off, 0
 	if !w.c.Next() {

@@ -230,7 +230,6 @@ func flagsOfHost() uint8 {
 	return f
 }
 
-// flags returns the header flags of the architecture and its byte order.
 func (a arch) flags() (uint8, order) {
 	var f uint8
 	switch a {

@@ -94,10 +94,8 @@ const (
 	typeNull    = Type(FormatSigned)<<8 | Type(encBinary)
 )
 
-// encoding returns the type's encoding.
 func (t Type) encoding() encoding { return encoding(t & encodingMask) }
 
-// format returns the type's format.
 func (t Type) format() Format { return Format(t >> 8) }
 
 var encodingNames = [...]string{
@@ -136,7 +134,6 @@ const (
 	formatsWritten = 1<<formatOldIP - 1
 )
 
-// formatsOf says which formats fit an encoding.
 var formatsOf = [maxEncoding + 1]uint32{
 	encValue8:    formatsInteger | 1<<FormatBool | 1<<formatLatin1,
 	encValue16:   formatsInteger | 1<<FormatBool | 1<<formatUTF | 1<<FormatPort,

@@ -38,7 +38,6 @@ func (e *Event) Write(buf []byte, truncated int) (written bool, err error) {
 	return written, e.wrote(written, truncated, err)
 }
 
-// wrote counts a record that was truncated, and returns the error of a write.
 func (e *Event) wrote(written bool, truncated int, err error) error {
 	if truncated == 0 && err == nil {
 		return nil

@@ -20,7 +20,6 @@ const (
 	Attr = "kernel"
 )
 
-// allowed reports whether tests may change this machine.
 func allowed() bool { return testscale.Guest() || os.Getenv(EnvHostTests) == "1" }
 
 // Tests and examples that open the default provider, as programs do, would register events too:

@@ -55,7 +55,6 @@ func (src *Source) openOn(cpu int) error {
 	return e.enable(true)
 }
 
-// prepare sets the filter and the ring of a descriptor.
 func (d *descriptor) prepare() error {
 	src := d.source
 	if src.o.Filter != "" {
@@ -156,7 +155,6 @@ func (s *Session) forgetRead() {
 // interrupts, and of one that cannot be masked.
 const contexts = 4
 
-// forget adds the counts of a disabled descriptor to those of its source.
 func (s *Session) forget(d *descriptor) {
 	src := d.source
 	if s.byID[d.id] == d {

@@ -10,7 +10,6 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// linux is the kernel of this machine.
 type linux struct {
 	poller *sys.Poller
 	cgroup int // descriptor of a directory, or -1

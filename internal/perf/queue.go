@@ -92,7 +92,6 @@ func (q *queue) advance() (skipped uint64) {
 	return skipped
 }
 
-// drop drops all records.
 func (q *queue) drop() {
 	q.pos = len(q.buf)
 	if q.left > 0 {
@@ -152,7 +151,6 @@ func (m *merge) take() (skipped uint64) {
 	return skipped
 }
 
-// add adds a queue with a record.
 func (m *merge) add(q *queue) { *m = slices.Insert(*m, m.search(q.time), q) }
 
 // search returns the number of queues whose first record is older.

@@ -157,7 +157,6 @@ func (s *Session) drain() {
 	}
 }
 
-// share returns the part of drainBudget that each ring has.
 func (s *Session) share() int { return max(minShare, drainBudget/len(s.rings)) }
 
 func (s *Session) copy(q *queue) {

@@ -99,7 +99,6 @@ func (b raw) valid() bool {
 	return len(b) >= headerSize+trailerSize
 }
 
-// id returns the id of the record's descriptor.
 func (b raw) id() uint64 {
 	if b.kind() == typeSample {
 		return order.Uint64(b[headerSize:])
@@ -164,7 +163,6 @@ func (b raw) decode(o *Options, r *Record) bool {
 	return true
 }
 
-// decodeSample decodes the optional fields of a sample.
 func (b raw) decodeSample(o *Options, r *Record) bool {
 	if o.Callchain {
 		if len(b) < 8 {

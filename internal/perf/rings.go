@@ -21,7 +21,6 @@ type cpuRing struct {
 	seen  uint64 // head at the last Snapshot
 }
 
-// rings are the rings of a name, AttachOptions.Ring.
 type rings struct {
 	size  int
 	tasks bool // they get the records of tasks
@@ -90,7 +89,6 @@ func (s *Session) leaveMemory(least int) (size int, fits bool) {
 	return size, true
 }
 
-// errTooMuchMemory reports that the kernel refused the memory of a ring.
 var errTooMuchMemory = errors.New("the kernel refuses the memory of the rings")
 
 // tryRings opens rings on all online CPUs, or none.
@@ -265,7 +263,6 @@ func (r *ring) unchanged(b []byte, from uint64) int {
 	return int(min(uint64(len(b)), room-min(room, distance(r.head.Load(), from))))
 }
 
-// cut reports whether b may be the beginning of a record.
 func cut(b []byte) bool { return len(b) < headerSize || order.Uint16(b[6:]) >= headerSize }
 
 // next splits the first record off b. It returns nil if b has no whole record.
@@ -280,7 +277,6 @@ func next(b []byte) (record raw, rest []byte) {
 	return raw(b[:n:n]), b[n:]
 }
 
-// cpu is an online CPU.
 type cpu struct {
 	number int
 	// since changes each time that the CPU comes online; 0 where the kernel does not provide it.

@@ -61,7 +61,6 @@ type Session struct {
 	cpuErr    error // of the last CPU that came online
 }
 
-// flushState is the progress of a Flush.
 type flushState uint8
 
 const (

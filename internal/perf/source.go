@@ -184,7 +184,6 @@ func (src *Source) enabled() []*descriptor {
 	return slices.DeleteFunc(slices.Clone(src.descriptors), func(d *descriptor) bool { return d.disabled })
 }
 
-// close closes disabled descriptors.
 func (src *Source) close() error {
 	open := src.disabled
 	src.disabled = nil
@@ -281,7 +280,6 @@ func (src *Source) same() error {
 	return nil
 }
 
-// endPause adds the time of a pause to the counts.
 func (src *Source) endPause() {
 	s := src.session
 	s.mu.Lock()

@@ -157,7 +157,6 @@ func (s *Session) Overran() bool {
 	return overran
 }
 
-// readCounts reads the counts of the enabled descriptors of a source.
 func (src *Source) readCounts() error {
 	for _, d := range src.enabled() {
 		counts, err := d.event.read()

@@ -170,7 +170,6 @@ func fields(message []byte, f func(tag, number uint64, value []byte) error) erro
 	return nil
 }
 
-// attributes decodes those of a Resource or a KeyValueList.
 func attributes(message []byte, depth int) (list []Attribute, err error) {
 	err = fields(message, func(tag, _ uint64, keyValue []byte) error {
 		if tag != resourceAttributes {

@@ -81,7 +81,6 @@ func AppendPrintable(dst []byte, s string) []byte {
 // Printable returns s as [AppendPrintable] appends it.
 func Printable(s string) string { return string(AppendPrintable(nil, s)) }
 
-// appendEscaped appends the whole of s.
 func appendEscaped(dst []byte, s string) []byte {
 	kept := 0 // s[kept:i] is to be copied
 	for i := 0; i < len(s); {

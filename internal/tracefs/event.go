@@ -119,7 +119,6 @@ func (e *Event) check() error {
 	return nil
 }
 
-// checkElement accepts what can be the name of a directory.
 func checkElement(s string) error {
 	if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "/\x00") {
 		return fmt.Errorf("%q is no name in tracefs: %w", s, errno.EINVAL)

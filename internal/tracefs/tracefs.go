@@ -74,7 +74,6 @@ func Find() (*Dir, error) {
 	return At(dir), nil
 }
 
-// choose returns the directory that Find prefers.
 func choose(mounts []Mount) (best string, ok bool) {
 	inDebugfs := ""
 	for _, m := range mounts {

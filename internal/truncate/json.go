@@ -9,7 +9,6 @@ import "github.com/userevents/userevents-go/internal/jsonscan"
 // arrayExtra is how much longer the shortest cut array, ["..."], is than a cut text.
 const arrayExtra = len(`[""]`)
 
-// token is what a scanner stands at.
 type token uint8
 
 const (
@@ -30,7 +29,6 @@ type scanner struct {
 
 func scan(object []byte) scanner { return scanner{b: object, next: len(`{`)} }
 
-// scan moves to the next token.
 func (s *scanner) scan() bool {
 	for s.next < len(s.b) {
 		switch s.b[s.next] {
@@ -59,7 +57,6 @@ func (s *scanner) scan() bool {
 	return false
 }
 
-// attribute moves to the next attribute.
 func (s *scanner) attribute() bool {
 	for s.scan() {
 		if s.token == attribute {
@@ -101,7 +98,6 @@ func Members(part []byte) (n, least int) {
 	return n, least
 }
 
-// group is a group that is open.
 type group struct {
 	begin int // what was written before it
 	size  int // of its key and its braces

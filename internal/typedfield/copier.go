@@ -194,7 +194,6 @@ func (w *writer) count(max, room int) {
 	w.full = w.full || max > room
 }
 
-// text writes a text field.
 func (w *writer) text(at int, s string) {
 	room := w.limit - 1 - w.end
 	out, cut := text.Append(w.b[:w.end], s, min(w.share, room))
@@ -207,7 +206,6 @@ func (w *writer) text(at int, s string) {
 	w.endText(at, len(out))
 }
 
-// hex writes a text field of hex digits.
 func (w *writer) hex(at int, data []byte) {
 	room, keep, mark := w.limit-1-w.end, len(data), ""
 	if most := min(w.share, room); 2*keep > most {

@@ -109,7 +109,6 @@ func (c *Converter) addLog(ev *reader.Event) {
 	c.logs.bytes += nameSize + severitySize
 }
 
-// addStart adds a log record of the start of a span.
 func (c *Converter) addStart(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
@@ -134,7 +133,6 @@ func (c *Converter) addStart(ev *reader.Event) {
 	c.logs.bytes += jsonSize(ev.Message) + len("span.start")
 }
 
-// describe sets the fields that all log records share.
 func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 	lr.SetObservedTimestamp(timestamp(ev.Observed))
 	if ev.Observed.IsZero() {

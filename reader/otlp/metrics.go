@@ -99,14 +99,12 @@ func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 	return m
 }
 
-// point is the interface that all types of data points share.
 type point interface {
 	Attributes() pcommon.Map
 	SetTimestamp(pcommon.Timestamp)
 	SetStartTimestamp(pcommon.Timestamp)
 }
 
-// addPoint adds a data point, or adds an exemplar to its point.
 func (c *Converter) addPoint(ev *reader.Event) {
 	o := c.originOf(ev)
 	if ev.Point.Type == reader.PointExemplar {

@@ -157,7 +157,6 @@ type heldSpan struct {
 	bytes         int
 }
 
-// isComplete reports whether the span arrived with all its parts.
 func (p *parts) isComplete() bool {
 	return p.span != nil && p.arrivedEvents >= p.span.events && p.arrivedLinks >= p.span.links
 }

@@ -104,7 +104,6 @@ func (c *Converter) set(to pcommon.Value, v reader.Value, depth int) (size int) 
 	return numberSize
 }
 
-// setContainer sets a list or a map.
 func (c *Converter) setContainer(to pcommon.Value, v reader.Value, depth int) (size int) {
 	if depth == maxDepth {
 		s := v.String()
@@ -166,7 +165,6 @@ func (t *texts) keepSized(s string) (text string, size int) {
 	return t.copy(s), size
 }
 
-// copy returns a copy of a text.
 func (t *texts) copy(s string) string {
 	if t.alone || len(s) > chunkSize/8 {
 		return strings.Clone(s)
@@ -223,7 +221,6 @@ func timestamp(t time.Time) pcommon.Timestamp {
 	return pcommon.NewTimestampFromTime(t)
 }
 
-// jsonSize returns the size of a text in JSON.
 func jsonSize(s string) int {
 	n := len(s) + emptySize
 	if isPlain(s) {

@@ -68,7 +68,6 @@ func (s *state) usedBy() string {
 	return b.String()
 }
 
-// owner is the kernel as its registry sees it.
 type owner struct{ k *Kernel }
 
 // Create gives an event its place in the status page and its number.

@@ -88,7 +88,6 @@ func (f *file) Write(buf []byte) error {
 	return f.k.record(e, *probes, buf[registry.IndexSize:])
 }
 
-// record gives a copy of the payload to each tool.
 func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 	// The kernel looks at the content once for each tool, with the same result.
 	valid := e.Valid(payload) && (k.page == nil || len(payload) > 0)

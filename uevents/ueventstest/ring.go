@@ -36,7 +36,6 @@ type ring struct {
 
 func (r *ring) fits(payload int) bool { return headerSize+payload <= len(r.buf)-r.used }
 
-// push stores a record that fits.
 func (r *ring) push(h header, payload []byte) {
 	var b [headerSize]byte
 	binary.NativeEndian.PutUint64(b[0:], h.seq)

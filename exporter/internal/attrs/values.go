@@ -238,7 +238,6 @@ func bounded(v attribute.Value) attribute.Value {
 	return v
 }
 
-// isDeeper reports whether lists and maps in a value exceed a depth.
 func isDeeper(v attribute.Value, depth int) bool {
 	t := v.Type()
 	if t != attribute.SLICE && t != attribute.MAP {

@@ -18,7 +18,6 @@ import (
 // env is the environment variable that enables these metrics and those of the SDK.
 const env = "OTEL_GO_X_OBSERVABILITY"
 
-// scope is the name of the meter.
 const scope = "github.com/userevents/userevents-go/exporter"
 
 // Values of the attribute error.type. The conventions define some of them, such as rejected for records that the

@@ -87,7 +87,6 @@ func (e *Exporter) Stats() map[string]uevents.EventStats {
 	return map[string]uevents.EventStats{EventName: e.count(uevents.EventStats{})}
 }
 
-// count adds to the counts of points, and returns them.
 func (e *Exporter) count(n uevents.EventStats) uevents.EventStats {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -33,7 +33,6 @@ const (
 	cuts
 )
 
-// export is one call of Export.
 type export struct {
 	*Exporter
 	component.Batch
@@ -292,7 +291,6 @@ func (r *request) end() []byte {
 	return r.buf
 }
 
-// reset empties the request.
 func (r *request) reset() {
 	r.buf, r.depth, r.points, r.truncated = r.buf[:0], 0, 0, 0
 }

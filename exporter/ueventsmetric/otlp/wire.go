@@ -30,7 +30,6 @@ const (
 	typeBytes   = 2
 )
 
-// full reports whether the limit is exceeded.
 func (w *wire) full() bool { return len(w.buf) > w.limit }
 
 // message begins a message. It returns where its contents begin, which close takes.
@@ -93,7 +92,6 @@ func (w *wire) text(field byte, s string) {
 	}
 }
 
-// packed writes a list of numbers, each as element appends it.
 func packed[N uint64 | float64](w *wire, field byte, list []N, element func([]byte, N) []byte) {
 	if len(list) == 0 {
 		return
@@ -161,7 +159,6 @@ func (w *wire) value(field byte, v attribute.Value) {
 	w.close(at)
 }
 
-// array writes the elements of a list.
 func array[T any](w *wire, elements []T, value func(T) attribute.Value) {
 	list := w.message(5)
 	for _, v := range elements {

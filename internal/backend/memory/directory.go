@@ -68,7 +68,6 @@ func (f *files) openIn(dir string) error {
 	}
 }
 
-// removeDead removes the files of programs that were killed.
 func removeDead(dir string) {
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {

@@ -179,7 +179,6 @@ func (f *files) close() (err error) {
 	return err
 }
 
-// rings returns the heads and rings of a session.
 func (f *files) rings(session int) (*[layout.Rings]layout.Head, []byte) {
 	area := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(f.data), layout.RingsOffset(session))), layout.SessionSize)
 	return layout.HeadsAt(area), area[layout.RingsStart:]

@@ -60,7 +60,6 @@ type program struct {
 	sessions [layout.Sessions]session
 }
 
-// process is this process.
 var process = sync.OnceValue(newProgram)
 
 func newProgram() *program {
@@ -134,7 +133,6 @@ func (p *program) Create(e *event) error {
 	return nil
 }
 
-// add adds an entry.
 func (p *program) add(command string) (uint32, error) {
 	id := p.count
 	if id == layout.Events || int(p.text)+len(command) > layout.Text {

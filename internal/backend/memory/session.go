@@ -27,7 +27,6 @@ type session struct {
 	before  *opened // the one that was opened last
 }
 
-// opened is a session that records are written to.
 type opened struct {
 	*ring.Writer
 	generation uint64

@@ -107,7 +107,6 @@ func (b *batch) take(r *Record) bool {
 	return true
 }
 
-// compact drops what was taken.
 func (b *batch) compact() {
 	if b.next == 0 {
 		return

@@ -256,7 +256,6 @@ func (p *Program) abandon(cause sys.Fault) {
 	}
 }
 
-// mappings are those of the program and of the sessions.
 func (p *Program) mappings() (list [][]byte) {
 	for _, m := range append(p.areas[:], p.bytes, p.writable) {
 		if m != nil {

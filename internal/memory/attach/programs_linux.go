@@ -334,7 +334,6 @@ func (p *Programs) Poll() {
 	p.all = slices.DeleteFunc(p.all, func(t *traced) bool { return t.ended && t.session.held == 0 && p.leave(t) })
 }
 
-// leave detaches from a program.
 func (p *Programs) leave(t *traced) bool {
 	t.session.endLimit()
 	if p.o.Ended != nil {

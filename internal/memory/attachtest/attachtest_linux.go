@@ -117,7 +117,6 @@ func Await(tb testing.TB, tool, program int, selections ...func(event string) bo
 // All selects all events.
 func All(string) bool { return true }
 
-// files are those of a program.
 type files struct {
 	link          string // to the control file
 	data, control []byte

@@ -44,7 +44,6 @@ func (f *Facts) Explain(path string, err error) (remedy string, explained error)
 	return d.remedy, err
 }
 
-// withoutPath drops the path from an error that repeats it.
 func withoutPath(err error, path string) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && pe == err && pe.Path == path { //nolint:errorlint // identity is meant
@@ -157,7 +156,6 @@ func (f *Facts) grant(commands string) string {
 	return where + ": groupadd -f tracers; " + commands + "; and run as a member of tracers"
 }
 
-// there reports whether a file can be looked up.
 func (f *Facts) there(path string) bool {
 	_, err := os.Stat(f.path(path))
 	return err == nil

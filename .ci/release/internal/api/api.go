@@ -21,7 +21,6 @@ func (d Dir) file(path string) string {
 	return filepath.Join(string(d), filepath.FromSlash(path)+".txt")
 }
 
-// read returns the recorded lines by package.
 func (d Dir) read() (map[string][]string, error) {
 	all := map[string][]string{}
 	err := filepath.WalkDir(string(d), func(name string, e fs.DirEntry, err error) error {
@@ -133,7 +132,6 @@ func Load(root, main string, modules []string, goos string) ([]Package, error) {
 // IsInternal reports whether programs cannot import a package.
 func IsInternal(path string) bool { return slices.Contains(strings.Split(path, "/"), "internal") }
 
-// lister writes types.
 type lister struct{ main string } // path of the main module
 
 // relative returns the path of a package of the repository below the main module, "." for the one at its root.

@@ -12,7 +12,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// completeFlag makes the shell complete a flag's values.
 func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // no such flag

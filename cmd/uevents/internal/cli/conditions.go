@@ -130,7 +130,6 @@ func pidCondition(pids []int) []string {
 	return []string{"pid in (" + strings.Join(list, ", ") + ")"}
 }
 
-// quoteValue returns a text in quotes, as conditions have it.
 func quoteValue(s string) (string, error) {
 	for _, q := range []string{`"`, "'", "`"} {
 		if !strings.Contains(s, q) {
@@ -288,7 +287,6 @@ Recordings of perf record have no more of a program than the 15 bytes of its com
 	}
 }
 
-// columnsOf returns names as lines of text.
 func columnsOf(names []string) string {
 	var b strings.Builder
 	line := " "

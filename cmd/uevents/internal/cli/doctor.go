@@ -29,7 +29,6 @@ const (
 	statusSkip = "skip" // not checked, since another check failed
 )
 
-// check is the result of one check of doctor.
 type check struct {
 	Name   string   `json:"name"`
 	Status string   `json:"status"`

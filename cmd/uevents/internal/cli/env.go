@@ -47,7 +47,6 @@ func newEnv() *env {
 	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, foreground: foreground, color: "auto"}
 }
 
-// terminalSize is the size of a terminal in characters.
 type terminalSize struct{ columns, lines int }
 
 func terminal(stream any) (size terminalSize, ok bool) {
@@ -173,7 +172,6 @@ func (c *choice) Set(s string) error {
 // writeJSON writes a value as one indented document. Package output writes streams of records.
 func writeJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// writeJSONLine writes a value as a line.
 func writeJSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
 
 // encodeJSON escapes, beside what encoding/json does, all that package text does: documents are read on terminals, too.

@@ -105,7 +105,6 @@ const (
 // errLost ends a command that lost records under --strict. The summary has their number.
 var errLost = errors.New("records were lost (--strict)")
 
-// usageError is a mistake in the command line.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
@@ -115,7 +114,6 @@ type silentError struct{ error }
 
 func (s silentError) Unwrap() error { return s.error }
 
-// startError is the error of starting a COMMAND.
 type startError struct{ error }
 
 func (s startError) Unwrap() error { return s.error }

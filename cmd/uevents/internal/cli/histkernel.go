@@ -21,7 +21,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// histTask is what the kernel counts.
 type histTask struct {
 	by     []histField
 	sum    string // field of the tracepoint
@@ -308,7 +307,6 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // They tell which instances were left by killed processes.
 var ownInstance = regexp.MustCompile(`^uevents_(?:hist|doctor)_(\d+)_(\d+)_(\d+)$`)
 
-// instanceName returns the name of this process's instance for a command.
 func instanceName(command, proc string) (string, error) {
 	start, err := startTime(proc, "self")
 	if err != nil {
@@ -336,7 +334,6 @@ func startTime(proc, pid string) (string, error) {
 	return fields[19], nil
 }
 
-// pidNamespace returns the number of this process's PID namespace.
 func pidNamespace(proc string) (string, error) {
 	link, err := os.Readlink(filepath.Join(proc, "self", "ns", "pid")) // pid:[4026531836]
 	if err != nil {

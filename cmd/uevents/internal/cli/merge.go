@@ -139,7 +139,6 @@ func (m *merged) Next(ev *reader.Event) error {
 	return cmp.Or(m.errs, io.EOF)
 }
 
-// advance reads the next record of a file.
 func (m *merged) advance(f *mergedFile) (err error) {
 	if f.in.recorded == nil {
 		if f.in, err = m.open(f.path); err != nil {
@@ -174,7 +173,6 @@ func (m *merged) Close() {
 	}
 }
 
-// close closes a file, and notes what it lacks.
 func (m *merged) close(f *mergedFile) {
 	if f.in.recorded == nil {
 		return
@@ -208,14 +206,12 @@ func (h *fileHeap) Pop() any {
 	return f
 }
 
-// missingParts is what the files of a replay lack.
 type missingParts struct {
 	skipped   uint64      // records
 	noWall    unlikeFiles // files without the time of day
 	otherTime unlikeFiles // files of another clock than CLOCK_MONOTONIC
 }
 
-// unlikeFiles counts files.
 type unlikeFiles struct {
 	n     int
 	first string
@@ -226,7 +222,6 @@ func (u *unlikeFiles) add(path string) {
 	u.first = cmp.Or(u.first, path)
 }
 
-// text says which files these are.
 func (u *unlikeFiles) text(one bool) string {
 	switch {
 	case one:
@@ -237,7 +232,6 @@ func (u *unlikeFiles) text(one bool) string {
 	return fmt.Sprintf("%s and %s do", u.first, output.Plural(u.n-1, "more file"))
 }
 
-// add adds what a file lacks, as far as it was read.
 func (p *missingParts) add(f *mergedFile) {
 	from, ok := f.in.recorded.(*perfdata.Reader)
 	if !ok {
@@ -273,14 +267,12 @@ func (m *merged) sayMissing(e *env, shown bool) {
 	}
 }
 
-// recorded reads the records of a file.
 type recorded interface {
 	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues with the
 	// next.
 	Next(ev *reader.Event) error
 }
 
-// recordedInput is a file with records.
 type recordedInput struct {
 	recorded
 	io.Closer

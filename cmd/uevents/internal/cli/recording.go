@@ -96,7 +96,6 @@ func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {
 	return profile.NewWriter(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
 }
 
-// recordingOptions configure the file formats.
 type recordingOptions struct {
 	live    bool           // the records do not come from a file
 	stack   *symbols.Table // nil without stacks
@@ -236,7 +235,6 @@ func (r *recording) written() (n int64) {
 	return n
 }
 
-// names returns the names of the files.
 func (r *recording) names() (list []string) {
 	for _, f := range r.files {
 		list = append(list, f.Name())
@@ -244,7 +242,6 @@ func (r *recording) names() (list []string) {
 	return list
 }
 
-// recordedFile is a file with a buffer.
 type recordedFile struct {
 	*os.File
 	created  fs.FileInfo
@@ -364,7 +361,6 @@ func (r *recording) buffered() (io.Writer, error) {
 	return f.buffered, nil
 }
 
-// hintForFile adds the remedy to an error of creating or writing a file.
 func hintForFile(err error) error {
 	switch {
 	case noSpace(err):
@@ -394,7 +390,6 @@ func formatOf(path, name string) (*recordingFormat, error) {
 // name returns the name of the format: its suffix without the dot.
 func (f *recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
 
-// suffixes lists the suffixes of all formats.
 func suffixes() (list []string) {
 	for _, f := range recordingFormats {
 		list = append(list, f.suffix)
@@ -402,7 +397,6 @@ func suffixes() (list []string) {
 	return list
 }
 
-// formatNames lists the names of the formats.
 func formatNames() (names []string) {
 	for i := range recordingFormats {
 		names = append(names, recordingFormats[i].name())
@@ -410,7 +404,6 @@ func formatNames() (names []string) {
 	return names
 }
 
-// formatsHelp lists the formats for help texts.
 func formatsHelp() string {
 	var b strings.Builder
 	for i := range recordingFormats {

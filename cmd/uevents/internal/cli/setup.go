@@ -181,7 +181,6 @@ func (p *setupPlan) fillIn() {
 	}
 }
 
-// commandLine returns the command of a step for a shell.
 func (p *setupPlan) commandLine(s *setupStep) string {
 	var words []string
 	for _, word := range s.Command {
@@ -196,7 +195,6 @@ func (p *setupPlan) commandLine(s *setupStep) string {
 // plainWord is what neither a shell nor systemd takes for anything but a word.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@+=:,./-]+$`)
 
-// shellWord quotes a word for a shell.
 func shellWord(s string) string {
 	if plainWord.MatchString(s) {
 		return s
@@ -212,7 +210,6 @@ func unitWord(s string) string {
 	return strings.NewReplacer("%", "%%", "$", "$$").Replace(strconv.Quote(s))
 }
 
-// apply runs all steps.
 func (p *setupPlan) apply() error {
 	if os.Geteuid() != 0 {
 		return hintError{fmt.Errorf("setup: user %d: %w", os.Geteuid(), fs.ErrPermission), "sudo uevents setup " + p.Group + " --apply"}

@@ -58,7 +58,6 @@ sched:sched_switch.`,
 	return cmd
 }
 
-// shownEvent is the output of show.
 type shownEvent struct {
 	eventJSON
 	ID        int            `json:"id,omitempty"` // in shared memory, events have none
@@ -97,7 +96,6 @@ func (e *env) find(name string) ([]event, error) {
 	return list, err
 }
 
-// describe collects the output of show.
 func (e *env) describe(ev event) (*shownEvent, error) {
 	if ev.transport() == uevents.TransportMemory {
 		shown := newShownEvent(ev)

@@ -44,7 +44,6 @@ func (m *missingNames) tick(now time.Time) (lines []string) {
 	return nil
 }
 
-// say says it at the end.
 func (m *missingNames) say() {
 	for _, line := range m.lines() {
 		m.e.say("%s", line)
@@ -71,7 +70,6 @@ func (m *missingNames) missing() (names []string) {
 	return names
 }
 
-// lines returns a line for each name, or flag.
 func (m *missingNames) lines() (lines []string) {
 	for _, name := range m.missing() {
 		line := "! no record that was asked for " + name + " has it"

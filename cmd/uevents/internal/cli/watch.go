@@ -149,7 +149,6 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	return errors.Join(err, w.end())
 }
 
-// watcher shows records.
 type watcher struct {
 	expiry
 
@@ -370,7 +369,6 @@ func (w *watcher) sayBeyond() {
 	}
 }
 
-// flush writes the buffer, and then the notes.
 func (w *watcher) flush() error {
 	closed := w.pipe.closed
 	if err := w.out.Flush(); err != nil {

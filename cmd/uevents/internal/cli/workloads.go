@@ -84,7 +84,6 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	return appendIn(list, "container_id", containers), nil
 }
 
-// unitName matches names of units and patterns for them.
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)
 
 func unitCondition(name string) (string, error) {
@@ -168,7 +167,6 @@ func resolve(names []string, of func(name string) ([]string, error)) (ids []stri
 	return slices.Compact(ids), nil
 }
 
-// hintForName adds the remedy to an error of a name.
 func hintForName(err error) error {
 	missing, notFound := errors.AsType[*workload.NotFoundError](err)
 	ambiguous, several := errors.AsType[*workload.AmbiguousError](err)

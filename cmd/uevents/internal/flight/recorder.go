@@ -144,7 +144,6 @@ func (r *Recorder) watch(ctx context.Context) {
 	}
 }
 
-// causeOf returns the record of a trigger as a cause.
 func causeOf(ev *reader.Event) Cause {
 	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: ev.Message}
 	if ev.Process != nil {

@@ -94,7 +94,6 @@ func (w *Writer) Close() error {
 // Stats returns the counts so far.
 func (w *Writer) Stats() Stats { return Stats{w.c.Stats(), w.tooLong} }
 
-// flush writes the batch, as one line for each signal.
 func (w *Writer) flush() error {
 	pending := w.c.Pending()
 	if pending.LogRecords > 0 {

@@ -161,7 +161,6 @@ func count[T any](name string, at func(*T) *uint64) member[T] {
 	return m
 }
 
-// numeric is an integer or a float.
 func numeric[T any](name string, at func(*T) *reader.Value) member[T] {
 	return member[T]{
 		name: name, kind: aNumber,
@@ -309,7 +308,6 @@ var (
 	counts = element[uint64]{func(b []byte, e *uint64, _ *clock) []byte { return attrjson.AppendUint(b, *e) }, parseCount}
 )
 
-// objects are the elements of an array that have members.
 func objects[E any](members []member[E]) element[E] {
 	return element[E]{
 		append: func(b []byte, e *E, c *clock) []byte { return appendObject(b, members, e, c) },

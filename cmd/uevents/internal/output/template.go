@@ -103,7 +103,6 @@ func (t *templateWriter) writeParts(ev *reader.Event) error {
 	return err
 }
 
-// set sets what the template gets by a name.
 func (t *templateWriter) set(name string, ev *reader.Event) {
 	s := selectedOf(name)
 	if t.b = s.append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
@@ -207,7 +206,6 @@ func (p *namedParts) name(path []string) string {
 	return name
 }
 
-// templatePart is a text, and what is shown behind it.
 type templatePart struct {
 	text string
 	selected
@@ -269,7 +267,6 @@ const (
 	allParts = 1<<iota - 1
 )
 
-// indexOf returns the index of a column.
 func indexOf(name string) int {
 	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 }

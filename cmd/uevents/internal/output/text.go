@@ -120,13 +120,11 @@ func (t *textWriter) field(b []byte, name string, v reader.Value) []byte {
 	return f.appendWord(t.name(b, name))
 }
 
-// name appends the name in front of a value.
 func (t *textWriter) name(b []byte, name string) []byte {
 	b = t.on(append(b, ' '), Faint)
 	return t.off(append(appendWord(b, name), '='), Faint)
 }
 
-// plainFields appends fields that are JSON still.
 func (t *textWriter) plainFields(b []byte, json string) []byte {
 	for fields := (plainMembers{json}); ; {
 		name, value, ok := fields.next()

@@ -10,7 +10,6 @@ import (
 	"math"
 )
 
-// record is one record of the file.
 type record struct {
 	bytes []byte // header included
 	time  uint64
@@ -46,7 +45,6 @@ const (
 	recordSize = 128
 )
 
-// pop returns the record that is next in time.
 func (q *queue) pop(r *Reader) (record, error) {
 	for {
 		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release || q.bytes > q.limit) {
@@ -63,7 +61,6 @@ func (q *queue) pop(r *Reader) (record, error) {
 	}
 }
 
-// read reads one record.
 func (q *queue) read(r *Reader) error {
 	q.at = q.next
 	var header [recordHeader]byte
@@ -124,7 +121,6 @@ func (q *queue) read(r *Reader) error {
 // leastBody is the size that records must have behind their header.
 var leastBody = map[uint32]int{typeAuxtrace: 8, typeTracingData: 4, typeHeaderAttr: leastAttr, typeFeature: 8}
 
-// malformed returns an error about the record that is read.
 func (q *queue) malformed(format string, args ...any) error {
 	return malformed("its record at byte %d "+format, append([]any{q.at}, args...)...)
 }
@@ -137,7 +133,6 @@ func (q *queue) cut(err error) error {
 	return q.malformed("cannot be read: %w", err)
 }
 
-// skip skips data that follows a record.
 func (q *queue) skip(n uint64) error {
 	if n > math.MaxInt64 {
 		return q.malformed("has %d bytes of other data", n)

@@ -299,7 +299,6 @@ func cut(b []byte) string {
 	return string(text)
 }
 
-// process returns a process, with the names that the file has for it.
 func (r *Reader) process(pid int32) *reader.Process {
 	p := r.processes[pid]
 	if p == nil {

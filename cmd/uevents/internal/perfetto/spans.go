@@ -204,7 +204,6 @@ type sliceTrack struct {
 // noSpan is the parent of slices that no span may enclose.
 var noSpan = spanID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// nesting chooses tracks for spans.
 type nesting struct {
 	recent, old map[traceKey][]*sliceTrack
 	slices      int                           // on tracks of recent traces

@@ -13,7 +13,6 @@ const (
 	maxCounters  = 4096
 )
 
-// thread is a thread of a process.
 type thread struct {
 	process uint64 // its track
 	tid     int32
@@ -33,13 +32,11 @@ func (p *process) runs(q *reader.Process) bool {
 	return p.comm == "" || q.Comm == "" || p.comm == q.Comm
 }
 
-// counterKey identifies a counter.
 type counterKey struct {
 	process uint64 // its track, 0 for the machine
 	name    string // including the attributes of the series
 }
 
-// tracks holds the ids of the described tracks.
 type tracks struct {
 	processes map[int32]process
 	threads   map[thread]uint64

@@ -134,7 +134,6 @@ func (p *Writer) Close() error {
 	return p.flush()
 }
 
-// flush writes the encoded packets.
 func (p *Writer) flush() error {
 	if len(p.m.data) == 0 {
 		return nil

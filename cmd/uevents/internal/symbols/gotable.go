@@ -45,7 +45,6 @@ func (t table) u32(order binary.ByteOrder, offset uint64) uint32 {
 	return order.Uint32(t)
 }
 
-// maxText limits names and paths.
 const maxText = 4096
 
 // until0 returns the bytes up to the next zero, but no more than a limit.
@@ -199,7 +198,6 @@ type inlinedCall struct {
 	parent uint64 // the address of the call
 }
 
-// inlinedAt returns the innermost inlined call at an address.
 func (f *function) inlinedAt(pc uint64) (inlinedCall, bool) {
 	size, npcdata := f.fixedSize(), f.u32(28)
 	if f.t.inlined == nil || npcdata <= pcdataInlTreeIndex || uint64(len(f.b)) < size || f.b[size-1] <= funcdataInlTree {

@@ -50,7 +50,6 @@ func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// recorded reports whether the table is for the processes of a recording.
 func (t *Table) recorded() bool { return t.proc == "" }
 
 // Mappings returns the executable mappings of a process. The caller must not change them.
@@ -74,7 +73,6 @@ func (t *Table) appendFrames(frames []Frame, pid int32, stack []uint64) []Frame 
 	return frames
 }
 
-// at returns the functions at an address.
 func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 	if frames, ok := p.frames[addr]; ok {
 		return frames
@@ -168,7 +166,6 @@ func (t *Table) open(pid int32, m *Mapping) (*os.File, identity, error) {
 	return f, id, err
 }
 
-// identity identifies an open file and its version.
 type identity struct {
 	device, inode  uint64
 	path           string // on systems without inodes

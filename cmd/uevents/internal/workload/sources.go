@@ -296,7 +296,6 @@ func (s *Snapshot) entries(r *os.Root) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// read reads a regular file.
 func read(r *os.Root, name string) ([]byte, error) {
 	f, err := r.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no writer to wait for
 	if err != nil {
