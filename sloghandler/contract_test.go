@@ -3,7 +3,6 @@ package sloghandler_test
 import (
 	"bytes"
 	"cmp"
-
 	"errors"
 	"fmt"
 	"log/slog"

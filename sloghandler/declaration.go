@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/adapter/declared"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/bufpool"
-	"github.com/userevents/userevents-go/internal/declared"
-	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 

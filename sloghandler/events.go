@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )

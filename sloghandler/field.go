@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/internal/declared"
+	"github.com/userevents/userevents-go/internal/adapter/declared"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 

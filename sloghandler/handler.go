@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
-	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/uevents"
 )

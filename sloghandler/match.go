@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 )
 
 type value struct {

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/bufpool"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/internal/tail"
+	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
 	"github.com/userevents/userevents-go/tracepoint"

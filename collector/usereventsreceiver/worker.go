@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
-	"github.com/userevents/userevents-go/internal/tail"
+	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
 	"github.com/userevents/userevents-go/tracepoint"

@@ -16,8 +16,8 @@ import (
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
-	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/uevents"
 )

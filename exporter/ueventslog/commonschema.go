@@ -9,9 +9,9 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/internal/bufpool"
 	"github.com/userevents/userevents-go/internal/eventheader"
-	"github.com/userevents/userevents-go/internal/eventset"
 )
 
 // logName is the name of the events of records that are not declared, as exporters of other languages have it.

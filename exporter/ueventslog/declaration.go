@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
-	"github.com/userevents/userevents-go/internal/declared"
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/declared"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 )
 
 // TestSeveritySchema: the fields of the severities' events leave room for names of 52 bytes.

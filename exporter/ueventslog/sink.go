@@ -11,8 +11,8 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/exporter/ueventslog/internal/logattrs"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/internal/eventheader"
-	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/typedfield"
 )

@@ -20,8 +20,8 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/eventspan"
+	"github.com/userevents/userevents-go/internal/adapter/spankey"
 	"github.com/userevents/userevents-go/internal/attrjson"
-	"github.com/userevents/userevents-go/internal/spankey"
 )
 
 // spanContext is the context of a span that is recorded. The span does not refer to it: a span that a program keeps does not

@@ -16,8 +16,8 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/commonschema"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/attrjson"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"
 )

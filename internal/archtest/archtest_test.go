@@ -89,6 +89,9 @@ var apart = []string{"exporter", "sloghandler/oteltrace"}
 // adapters are what is built on top of the rest. Only programs import them.
 var adapters = []string{"sloghandler", "structevent", "exporter"}
 
+// above are the internal packages of the upper layer: they stand on package uevents or reader, and the others below these.
+var above = []string{"internal/adapter", "internal/tool"}
+
 // testHelpers are imported by tests and by each other.
 var testHelpers = []string{
 	"internal/kerneltest", "internal/memory/attachtest", "internal/memory/private", "internal/recordtest", "internal/syncbuffer", "internal/sys/systest",
@@ -130,6 +133,8 @@ func violations(f file, imported string) (list []string) {
 	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/condition", "internal/eventheader", "internal/typedfield", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
+	forbid(isOwn && within(own, append(above, "uevents", "reader")...) && f.in("internal") && !f.in(append(above, testHelpers...)...),
+		"package uevents and reader stand on internal packages, but for those of internal/adapter and internal/tool")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
 	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/recordtest", "internal/testscale"),
 		"programs do not link package testing, the simulated kernel included")

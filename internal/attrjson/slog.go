@@ -141,7 +141,7 @@ type Prefix struct {
 // Empty reports whether the Prefix adds nothing to an object without members, not even the count of what it has dropped.
 func (p *Prefix) Empty() bool { return len(p.body) == 0 && p.dropped == 0 }
 
-// Clip releases the free memory behind the Prefix.
+// Clip removes the free memory behind the Prefix from it, which another Prefix may use.
 func (p *Prefix) Clip() { p.body, p.lazy = slices.Clip(p.body), slices.Clip(p.lazy) }
 
 // WithGroup returns a Prefix that continues in a group of that name. A group to which

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/userevents/userevents-go/internal/spanqueue"
+	"github.com/userevents/userevents-go/internal/tool/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/userevents/userevents-go/internal/spanqueue"
+	"github.com/userevents/userevents-go/internal/tool/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/internal/spankey"
+	"github.com/userevents/userevents-go/internal/adapter/spankey"
 )
 
 // noSpan is the type of the span of a context that has none.

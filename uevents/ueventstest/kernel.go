@@ -71,7 +71,8 @@ func New(tb interface {
 	Helper()
 	Cleanup(func())
 	Error(args ...any)
-}, o *Options) *Kernel {
+}, o *Options,
+) *Kernel {
 	tb.Helper()
 	k := NewKernel(o)
 	tb.Cleanup(func() {

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/attrjson"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/tracepoint"
 )

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/attrjson"
-	"github.com/userevents/userevents-go/internal/payload"
 )
 
 var testScope = instrumentation.Scope{Name: "scope", Version: "v1", SchemaURL: "url", Attributes: attribute.NewSet(attribute.Int("a", 1))}

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/internal/eventheader"
-	"github.com/userevents/userevents-go/internal/eventset"
 	"github.com/userevents/userevents-go/internal/truncate"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"

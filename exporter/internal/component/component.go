@@ -14,7 +14,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/report"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )
 

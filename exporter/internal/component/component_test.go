@@ -16,9 +16,9 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/leakcheck"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"

@@ -8,9 +8,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/bufpool"
-	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/uevents"
 )
 

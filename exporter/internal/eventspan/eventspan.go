@@ -11,7 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/userevents/userevents-go/internal/spankey"
+	"github.com/userevents/userevents-go/internal/adapter/spankey"
 )
 
 // Span is a span whose ids in events are not those that it propagates. It is in its context under [spankey.Key].

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/userevents/userevents-go/exporter/internal/eventspan"
-	"github.com/userevents/userevents-go/internal/spankey"
+	"github.com/userevents/userevents-go/internal/adapter/spankey"
 )
 
 var propagated, recorded = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),

@@ -12,7 +12,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/metricoption"
 	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/uevents"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/internal/tail"
+	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/internal/tail"
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 )
 

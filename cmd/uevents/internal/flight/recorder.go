@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/internal/tail"
+	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 )
 

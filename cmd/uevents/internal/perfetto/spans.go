@@ -3,7 +3,7 @@ package perfetto
 import (
 	"encoding/hex"
 
-	"github.com/userevents/userevents-go/internal/spanqueue"
+	"github.com/userevents/userevents-go/internal/tool/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 

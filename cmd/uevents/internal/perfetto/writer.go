@@ -13,7 +13,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/spanqueue"
+	"github.com/userevents/userevents-go/internal/tool/spanqueue"
 	"github.com/userevents/userevents-go/reader"
 )
 

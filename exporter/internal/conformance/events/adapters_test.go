@@ -23,7 +23,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
-	"github.com/userevents/userevents-go/internal/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/internal/leakcheck"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/sloghandler"

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/tracepoint"

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/eventset"
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/eventset"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/uevents/ueventstest"

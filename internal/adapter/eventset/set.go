@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/internal/payload"
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )

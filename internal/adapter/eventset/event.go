@@ -4,8 +4,8 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/bufpool"
-	"github.com/userevents/userevents-go/internal/payload"
 	"github.com/userevents/userevents-go/uevents"
 )
 
