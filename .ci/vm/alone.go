@@ -105,8 +105,7 @@ const (
 	atRandom = 25
 )
 
-// fixSeed replaces those bytes. Go's runtime seeds its hashes, and the choices of its scheduler
-// and caches, with them.
+// fixSeed replaces those bytes, which seed the hashes, the scheduler and the caches of Go's runtime.
 func fixSeed(pid int) error {
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {

@@ -28,8 +28,7 @@ type settings struct {
 	Job      job // of a shell, and of a guest that counts, which hears nothing from the host
 }
 
-// job is a program for a guest to run. It is a line of JSON that the host sends. One without a program asks the guest to stop
-// the program that runs.
+// job is a program for a guest, a line of JSON from the host. One without a program stops the program that runs.
 type job struct {
 	Args []string // program and arguments
 	Dir  string
@@ -217,8 +216,7 @@ func (g *guest) follow(silence time.Duration, out io.Writer) (end ending, err er
 	}
 }
 
-// split takes a chunk and returns what of the output is surely not the mark, and the line behind
-// the mark when that is complete.
+// split returns the output of a chunk without the mark, and the line behind a complete mark.
 func (g *guest) split(chunk []byte) (text []byte, status string, done bool) {
 	g.held = append(g.held, chunk...)
 	n := bytes.Index(g.held, g.mark)

@@ -101,8 +101,7 @@ func serve(s settings, port *os.File) error {
 	return errors.New("the host sends no requests any more")
 }
 
-// answer runs a program and tells the host how it ended. The next program finds the guest without processes, events and trace
-// instances of this one.
+// answer runs a program and tells the host how it ended. The next program finds no processes, events and trace instances of it.
 func answer(s settings, j job, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) error {
 	cmd := exec.Command(j.Args[0], j.Args[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, append(j.Env, "PWD="+j.Dir)
@@ -118,8 +117,7 @@ func answer(s settings, j job, port *os.File, run func(*exec.Cmd, *os.File) (int
 	return err
 }
 
-// tidy ends all other processes, and removes what they have left in tracefs. What is still in use then belongs to a kernel that
-// is about to remove it.
+// tidy ends all other processes, and removes what they have left in tracefs, unless the kernel is about to remove it.
 func tidy() {
 	_ = unix.Kill(-1, unix.SIGKILL)
 	for {

@@ -1,5 +1,4 @@
-// Command report writes docs/benchmarks.md, and the tables of figures in README.md and docs/collector.md, from the files in results
-// and the templates beside it.
+// Command report writes docs/benchmarks.md, and the tables of README.md and docs/collector.md, from the kept results and templates.
 //
 //	go run ./report
 package main

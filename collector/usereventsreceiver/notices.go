@@ -84,8 +84,7 @@ func (s *session) countLost(event string, n uint64) {
 	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(eventAttribute(event)))
 }
 
-// countUnread counts the lost records that no notice has reported by event: above all those that are unread when the source is closed. st
-// has the counts before that.
+// countUnread counts by event the lost records without a notice: those unread when the source closes. st is from before that.
 func (s *session) countUnread(st *reader.Stats) {
 	left := map[string]uint64{} // an event can have an entry of the kernel and one of shared memory
 	for _, src := range st.Events {

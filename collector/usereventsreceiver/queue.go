@@ -11,8 +11,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// record is an undecoded record in a chunk. Without a decoder, it says that there are no further records of a process, or with
-// the id 0 of any.
+// record is an undecoded record in a chunk. Without a decoder, it is the end of the records of a process, or with id 0 of any.
 type record struct {
 	time          int64 // nanoseconds since 1970
 	monotonic     uint64

@@ -68,8 +68,7 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 	return s, nil
 }
 
-// Start begins to collect events. It returns before that succeeds: while something is missing, the session reports that
-// as its status and tries again.
+// Start begins to collect events, and returns at once: the session reports what is missing as status, and tries again.
 func (s *session) Start(_ context.Context, host component.Host) (err error) {
 	s.status.add(host)
 	s.start.Do(func() {

@@ -7,8 +7,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Plan writes payloads from values of the struct type T. It does not change and
-// may be used concurrently.
+// Plan writes payloads from values of the struct type T. It may be used concurrently.
 //
 // Exported fields of T become fields of the event, in order, unless their tag
 // is `uevent:"-"`. The name is the first part of the tag, or else the Go

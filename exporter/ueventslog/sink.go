@@ -60,8 +60,7 @@ func (e *events) ForceFlush(context.Context) error { return nil }
 // Stats returns the counts of each event, by its name.
 func (e *events) Stats() map[string]uevents.EventStats { return e.sink.Stats() }
 
-// enabled reports whether an event of records is enabled of which so much is known. What is zero is not known. Any event of the
-// sink is enabled.
+// enabled reports whether an event is enabled that such a record may be written to. What is zero is not known.
 func (s *sink) enabled(severity log.Severity, eventName string) bool {
 	switch {
 	case severity != log.SeverityUndefined && eventName != "":
@@ -160,8 +159,7 @@ var rangeLevels = [ranges]eventheader.Level{
 	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError, eventheader.LevelCritical,
 }
 
-// rangeOf returns the number of the range that a severity is in. One without a severity counts as information: nothing says that
-// it is less.
+// rangeOf returns the number of the range that a severity is in. Without a severity, it is that of information.
 func rangeOf(s log.Severity) uint8 {
 	switch {
 	case s <= 0:

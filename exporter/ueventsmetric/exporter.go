@@ -34,14 +34,12 @@ func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
 	return metricoption.Func(func(c *metricoption.Config) { c.Temporality = s })
 }
 
-// WithAggregationSelector chooses the aggregation by the kind of instrument. The default is [sdkmetric.DefaultAggregationSelector];
-// nil means the default.
+// WithAggregationSelector chooses the aggregation by the instrument's kind, by default [sdkmetric.DefaultAggregationSelector].
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
 	return metricoption.Func(func(c *metricoption.Config) { c.Aggregation = s })
 }
 
-// Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
-// called concurrently, Export too.
+// Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. It may be used concurrently.
 type Exporter struct {
 	common component.Component
 	events [kinds]*component.Event

@@ -53,8 +53,7 @@ func WithProvider(p *uevents.Provider) Option {
 // script and filters do not look into it. docs/wire-formats.md has the fields. The default are typed events, which every
 // tool prints and the kernel filters by.
 //
-// The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its
-// own.
+// The schema belongs to its vendor and changes. This option always means this version.
 func WithCommonSchema4() Option {
 	return option{processorOption{func(c *config) { c.CommonSchema4 = true }}}
 }

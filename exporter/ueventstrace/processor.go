@@ -152,8 +152,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	})
 }
 
-// Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
-// is done.
+// Shutdown unregisters the events. No span is written afterwards. It does not wait, and ignores whether ctx is done.
 func (e *Exporter) Shutdown(context.Context) error {
 	return e.sink.Close()
 }

@@ -210,8 +210,7 @@ func local(caller trace.Span) trace.SpanContext {
 // noSpan is the type of the span of a context that has none.
 var noSpan = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 
-// attributesType is the type of WithAttributes: a slice of attributes, as long as OpenTelemetry does not change it, or
-// else nil.
+// attributesType is the type of WithAttributes, a slice of attributes unless OpenTelemetry changes it, or nil.
 var attributesType = func() reflect.Type {
 	t := reflect.TypeOf(trace.WithAttributes())
 	if t.Kind() != reflect.Slice || t.Elem() != reflect.TypeFor[attribute.KeyValue]() {
@@ -247,8 +246,7 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 	return o
 }
 
-// apply applies the options to a new span, which has room for the attributes. It returns the links, and whether the span is a
-// new root.
+// apply applies the options to a new span with room for the attributes. It returns the links, and whether it is a root.
 func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (links []trace.Link, newRoot bool) {
 	limits := &s.tracer.provider.attributes
 	if o.length > 0 {

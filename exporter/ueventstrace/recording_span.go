@@ -24,8 +24,7 @@ import (
 	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
-// spanContext is the context of a span that is recorded. The span does not refer to it: a span that a program keeps does not
-// keep the values of its context.
+// spanContext is the context of a recorded span, which does not refer to it: a kept span keeps no values of its context.
 type spanContext struct {
 	context.Context // the caller's
 	span            eventspan.Span
@@ -197,8 +196,7 @@ func (*idleSpan) SetStatus(codes.Code, string)           {}
 func (*idleSpan) SetAttributes(...attribute.KeyValue)    {}
 func (*idleSpan) AddLink(trace.Link)                     {}
 
-// recordingSpan is a span that is written as events. Its methods do what those of the SDK's spans do, except for what
-// the package comment lists.
+// recordingSpan is a span that is written as events. It is like the SDK's, but for what the package comment lists.
 type recordingSpan struct {
 	trace.Span // the nearest one around it that is not of this type, or nil; never called but for SpanContext
 

@@ -239,8 +239,7 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	return err
 }
 
-// span writes what the events of a span's start and end have in common, and the description of its status if the
-// event has one.
+// span writes what the events of a span's start and end share, and the status description if the event has one.
 func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.U64(startTime, typedfield.UnixNano(d.start))
 	r.U8(parentRemote, typedfield.Bool(d.parent.remote))
@@ -303,8 +302,7 @@ func (s *sink) endEvents() endEvents {
 	return endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
 }
 
-// writeEnded writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
-// its parts.
+// writeEnded writes these events of an ended span. The span comes last: a tool that sees it has seen its parts.
 func (s *sink) writeEnded(on endEvents, d *spanData) (first error) {
 	keep := func(err error) {
 		if first == nil {
@@ -340,8 +338,7 @@ type rest struct {
 	droppedEvents, droppedLinks int
 }
 
-// attributes writes where a record comes from, and its attributes. The SDK removes duplicates of spans, but not of events
-// and links.
+// attributes writes the origin and attributes of a record. The SDK removes duplicates of spans alone.
 func (s *sink) attributes(r *component.Record, from *origin, list []attribute.KeyValue, more rest, duplicates attrjson.Duplicates) {
 	origin := &r.Event.Origin
 	if from.known != nil {

@@ -95,8 +95,7 @@ func writeList(w *attrjson.Writer, v *attribute.Value, depth int) {
 	w.Close(list)
 }
 
-// Text returns OpenTelemetry's representation of a value outside of OTLP. Lists and maps deeper than [MaxDepth] become
-// empty values.
+// Text returns OpenTelemetry's representation of a value outside of OTLP, with lists and maps up to [MaxDepth].
 func Text(v attribute.Value) string { return TextOfBounded(Bounded(v)) }
 
 // TextOfBounded is [Text] for a value from [Bounded] or [Nested].
@@ -222,8 +221,7 @@ func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool)
 	return v, false
 }
 
-// Bounded limits the depth of a value to [MaxDepth]. It returns v itself if possible. The compiler inlines the case of
-// scalars.
+// Bounded limits the depth of a value to [MaxDepth], mostly without a copy. The compiler inlines scalars.
 func Bounded(v attribute.Value) attribute.Value {
 	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
 		return bounded(v)

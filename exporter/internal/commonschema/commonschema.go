@@ -149,8 +149,7 @@ type Own struct {
 	n        int
 }
 
-// ownField is a text, or else a count, or else true. An attribute.KeyValue takes more room, which is cleared for each
-// record.
+// ownField is a text, a count, or true. An attribute.KeyValue is larger, and cleared for each record.
 type ownField struct {
 	name  attribute.Key
 	text  string

@@ -95,8 +95,7 @@ func (s *Scopes[T]) Get(scope instrumentation.Scope) *T {
 	return nil
 }
 
-// Add adds the value of a scope, unless the table has one or is full. It returns the table's value, or made if the
-// table is full.
+// Add adds the value of a scope unless the table has one, and returns the table's, or made if it is full.
 func (s *Scopes[T]) Add(scope instrumentation.Scope, made *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,8 +51,7 @@ func Of(ctx context.Context, span trace.Span) Span {
 	return s
 }
 
-// FromContext returns the ids that the span of ctx has in events, and an empty context without a span. It does not
-// allocate.
+// FromContext returns the event ids of the span of ctx, empty without a span. It does not allocate.
 func FromContext(ctx context.Context) trace.SpanContext {
 	span := trace.SpanFromContext(ctx)
 	if reflect.TypeOf(span) == noSpan { // most log records of many programs

@@ -100,8 +100,7 @@ func must[I any](instrument I, err error) I {
 	return instrument
 }
 
-// Series returns n points each of a counter and of a histogram with the SDK's default buckets, with two attributes, for
-// benchmarks.
+// Series returns n points each of a counter and a default histogram, with two attributes, for benchmarks.
 func Series(n int) map[string]*metricdata.ResourceMetrics {
 	start := time.Date(2026, 11, 21, 10, 20, 30, 123456789, time.UTC)
 	end := start.Add(time.Minute)

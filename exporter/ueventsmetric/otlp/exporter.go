@@ -29,8 +29,7 @@ type Exporter struct {
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
-// NewExporter registers the event. Where only perf is used, a limit of 8184 bytes (see [ueventsmetric.WithMaxPayload]) halves the
-// number of records.
+// NewExporter registers the event. A limit of 8184 bytes, perf's (see [ueventsmetric.WithMaxPayload]), halves the records.
 //
 // The exporter returned is never nil. On an error the event is never enabled, and everything else works. An option whose value is
 // not valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not take the event and

@@ -45,8 +45,7 @@ type export struct {
 // exports keeps the buffers of exports, which are not much larger than an event.
 var exports = sync.Pool{New: func() any { return new(export) }}
 
-// export writes all points, in their order, into one request after the other, each with the resource, the scopes and the metrics
-// that its points belong to.
+// export writes all points in order into one request after the other, each with the resource, scopes and metrics of its points.
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	x := exports.Get().(*export)
 	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx, "points"), uevents.IndexSize+e.common.Limit
@@ -209,8 +208,7 @@ const version = "v0.19.00"
 
 var declaration = tracepoint.MustParse(EventName + " u32 protocol; char[8] version; __rel_loc u8[] buffer")
 
-// atRequest is where the request begins in a buffer for the kernel, behind the write index and the fixed fields. The last of these
-// is the location of the request.
+// atRequest is where the request begins in a buffer: behind the write index and the fixed fields, the last of which locates it.
 const atRequest = uevents.IndexSize + 4 + len(version) + 4
 
 // request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around points are open

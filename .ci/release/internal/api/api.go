@@ -224,8 +224,7 @@ func (l lister) fields(name string, s *types.Struct, seen []*types.Struct) (line
 	return lines
 }
 
-// interfaceString returns an interface without its methods, which have lines of their own, but with what restricts the types that can
-// have it.
+// interfaceString returns an interface without its methods, which have lines of their own, but with its type restrictions.
 func (l lister) interfaceString(t *types.Interface) string {
 	switch {
 	case !t.IsMethodSet():

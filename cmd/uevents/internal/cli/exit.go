@@ -14,8 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// checkArgs makes the errors of cobra about arguments and required flags name what is missing, as the usage of the command
-// calls it.
+// checkArgs makes cobra's errors about arguments and required flags name them as the usage of the command does.
 func checkArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	if check == nil || cmd.HasSubCommands() { // which know better what is wrong

@@ -77,8 +77,7 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 	return task, "", nil
 }
 
-// inKernel makes the kernel count for the duration, or until ctx is done. If the kernel cannot, it returns the reason
-// and a nil error.
+// inKernel makes the kernel count for the duration, or until ctx is done. A reason means that the kernel cannot.
 func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (reason string, err error) {
 	status, err := dir.Status()
 	if err != nil {
@@ -268,8 +267,7 @@ func isText(t tracepoint.Type) bool {
 	return t.Kind == tracepoint.Char && (t.Location != tracepoint.Fixed || t.Len > 0)
 }
 
-// key returns the printable value of a field, or false if the field is a number and the value none. The kernel prints numbers without
-// sign.
+// key returns the printable value of a field, or false for a number that is none. The kernel prints numbers without sign.
 func (f *histField) key(printed string, log2 bool) (key string, ok bool) {
 	if !f.isNumber() {
 		return text.Printable(printed), true
@@ -325,8 +323,7 @@ func startTime(proc, pid string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The second field is the name in parentheses, which can hold any byte. The 22nd is the start time:
-	// proc_pid_stat(5).
+	// The name in parentheses can hold any byte. The 22nd field is the start time: proc_pid_stat(5).
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 20 {
 		return "", fmt.Errorf("reading /proc/%s/stat: %w", pid, syscall.EIO)
@@ -342,8 +339,7 @@ func pidNamespace(proc string) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(link, "pid:["), "]"), nil
 }
 
-// removeDeadInstances removes instances of killed processes in the PID namespace of this process. It cannot see whether
-// others run.
+// removeDeadInstances removes instances of killed processes in this PID namespace. It cannot see other namespaces.
 func removeDeadInstances(dir *tracefs.Dir, proc string) {
 	self, err := os.Readlink(filepath.Join(proc, "self"))
 	if err != nil || self != strconv.Itoa(os.Getpid()) {

@@ -105,8 +105,7 @@ func ofOneRecord(err error) bool {
 	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, reader.ErrMalformed)
 }
 
-// Next reads the next record of the files. An error that is not about one record comes at the end of the others, if there are several
-// files.
+// Next reads the next record of the files. With several files, an error that ends one comes at the end of the others.
 func (m *merged) Next(ev *reader.Event) error {
 	for len(m.files) > 0 {
 		f := m.files[0]
@@ -268,8 +267,7 @@ func (m *merged) sayMissing(e *env, shown bool) {
 }
 
 type recorded interface {
-	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues with the
-	// next.
+	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues.
 	Next(ev *reader.Event) error
 }
 
@@ -362,8 +360,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return copy(p, b), err
 }
 
-// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f goes on until the
-// command has ended.
+// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f then goes on.
 func untilDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

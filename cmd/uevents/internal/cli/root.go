@@ -236,8 +236,7 @@ const (
 	groupSetup   = "setup"
 )
 
-// markRunErrors marks errors of a command and of those below it, to separate them from cobra's errors about the command
-// line.
+// markRunErrors marks errors of a command and of those below it: the others are cobra's, about the command line.
 func markRunErrors(cmd *cobra.Command) {
 	if f := cmd.RunE; f != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -271,8 +271,7 @@ func indexOf(name string) int {
 	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 }
 
-// partsOf returns the parts of an event. It looks at most fields of each event: adding up numbers and lengths takes one instruction for a
-// field, a comparison two.
+// partsOf returns the parts of an event. It adds up most fields, with one instruction for each; comparing takes two.
 func partsOf(ev *reader.Event) (p part) {
 	if ev.Kind == reader.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
 		uint32(ev.SpanKind)|uint32(ev.Status)|ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || ev.Duration != 0 || ev.ParentRemote ||

@@ -19,8 +19,7 @@ import (
 //	20:41:07.318 DEBUG myapp[812] cache miss               key=user:41 shard=3
 //	20:41:07.320 SPAN  myapp[812] GET /users/{id} 12.4ms   status=error trace=4bf92f35
 //
-// Each event is one line of printable characters, for any bytes that programs write. With stacks, each function is such
-// a line below the event.
+// Each event is one line of printable characters, for any bytes. With stacks, each function is a line below it.
 type textWriter struct {
 	w      io.Writer
 	b      []byte
@@ -303,8 +302,7 @@ const (
 	Green  = "\x1b[32m"
 	Yellow = "\x1b[33m"
 
-	// ClearLine clears from the cursor to the end of the line, ClearScreen moves the cursor to the top left corner and clears
-	// the screen.
+	// ClearLine clears the line behind the cursor, ClearScreen moves the cursor to the top left and clears the screen.
 	ClearLine   = "\x1b[K"
 	ClearScreen = "\x1b[H\x1b[J"
 

@@ -19,8 +19,7 @@ import (
 type Writer interface {
 	// Write writes an event, which is only valid during the call.
 	Write(ev *reader.Event) error
-	// Lost reports that the kernel lost n records of an event, SYSTEM:NAME, up to the time at. Formats that cannot
-	// represent this ignore it.
+	// Lost reports that the kernel lost n records of an event, SYSTEM:NAME, up to a time. Some formats ignore it.
 	Lost(name string, n uint64, at time.Time) error
 	// Close writes the buffered data. It does not close the destination.
 	Close() error
@@ -29,8 +28,7 @@ type Writer interface {
 // Options configure a Writer. The zero value means the default of each.
 type Options struct {
 	Time Time // of Text and templates
-	// Today makes Text and templates have the date before times of day, from the first time of another day on. The zero time
-	// omits dates.
+	// Today makes Text and templates put the date before times of other days. The zero time omits dates.
 	Today time.Time
 	Color bool // of Text
 	// Whole makes Text have ids, names and labels with all their characters, the ids of spans too, and none padded: a line that

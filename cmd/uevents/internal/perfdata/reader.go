@@ -1,5 +1,4 @@
-// Package perfdata reads recordings of perf record: perf.data files, and what it writes to a pipe, with the formats and tasks that
-// decoding needs.
+// Package perfdata reads recordings of perf record: perf.data files and its pipe, with formats and tasks for decoding.
 //
 // The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the file, include/uapi/linux/perf_event.h
 // its records, and the manual page trace-cmd.dat.v6(5) the section of formats ("tracing data"). All numbers are in the
@@ -21,8 +20,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// errFormat reports a file that is not a recording, is damaged, or has parts that this package does not read. Errors
-// wrap it.
+// errFormat reports a file that is not a recording, is damaged, or has unknown parts. Errors wrap it.
 var errFormat = errors.New("no perf.data file that can be read")
 
 func malformed(format string, args ...any) error {

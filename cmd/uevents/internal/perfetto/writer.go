@@ -2,8 +2,7 @@
 // scheduler's events: spans as nested slices, log records on the threads that wrote them, metrics as counters. Flows
 // connect the events of a trace.
 //
-// The file is a Trace of Perfetto's protobuf schema. Times are in CLOCK_MONOTONIC; snapshots relate it to the other
-// clocks.
+// The file is a Trace of Perfetto's schema, in CLOCK_MONOTONIC; snapshots relate it to the other clocks.
 package perfetto
 
 import (
@@ -20,8 +19,7 @@ import (
 // sequence is the number of the file's only sequence of packets.
 const sequence = 1
 
-// snapshotEvery is the interval between clock snapshots, in the time of the events: clocks drift, and one of them stops
-// while a machine sleeps.
+// snapshotEvery is the interval between clock snapshots, in event time: clocks drift, and one stops in sleep.
 const snapshotEvery = 10 * time.Second
 
 // Clocks are readings of clocks at one moment, in nanoseconds.

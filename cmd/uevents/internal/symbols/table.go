@@ -216,8 +216,7 @@ func identified(f *os.File, err error) (*os.File, identity, error) {
 	return f, id, nil
 }
 
-// identify returns the identity of a file, an error if it is no regular one. Files that the kernel makes up when they
-// are read have no size.
+// identify returns the identity of a regular file. Files that the kernel generates on reading have no size.
 func identify(f *os.File) (identity, error) {
 	st, err := f.Stat()
 	if err != nil {
