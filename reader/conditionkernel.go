@@ -136,8 +136,7 @@ func boundIf(b bool) bound {
 	return never
 }
 
-// textField returns the bound of a comparison with a text. This module's programs escape theirs, as conditions compare them. A record lacks
-// a part that is empty.
+// textField returns the bound of a comparison with a text. Conditions compare escaped texts. A record lacks an empty part.
 func (p *planner) textField(l *leaf, field string, isPart bool) bound {
 	present := filtered(field + ` != ""`)
 	if l.has && isPart {

@@ -13,8 +13,7 @@ type Copies struct {
 	next      int
 }
 
-// original identifies a record that may have a copy: by its process and the record's own time. Its goroutine may have gone on in
-// another thread.
+// original identifies a record that may have a copy by its process and own time: goroutines may change threads.
 type original struct {
 	pid  int32
 	time int64
@@ -23,8 +22,7 @@ type original struct {
 // maxOriginals is how many records of all processes may come between a record and its copy, apart from copies.
 const maxOriginals = 16384
 
-// IsCopy reports whether ev is the copy of an event that was passed before. Events must be passed in the order in which they were
-// written.
+// IsCopy reports whether ev is the copy of an event that was passed before. Pass events in the order of writing.
 func (c *Copies) IsCopy(ev *Event) bool {
 	if ev.Kind != KindLog || ev.leveled && !ev.Duplicate {
 		return false

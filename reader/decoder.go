@@ -17,8 +17,7 @@ import (
 // ErrMalformed reports a record that does not fit the format of its tracepoint. Errors of [Decoder.Decode] wrap it.
 var ErrMalformed = errors.New("malformed record")
 
-// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it if each decodes into its own
-// Event.
+// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it, with an Event each.
 type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event

@@ -11,8 +11,7 @@ import (
 // Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Decoding
 // never changes what an Event referred to before: a copy of the struct stays as it is, unless [DecodeOptions].Reuse is set.
 //
-// The texts of an Event are those that the program logged, without escapes, and are not safe to print: see
-// [Value.AppendText].
+// The texts of an Event are those of the program, without escapes, and unsafe to print: see [Value.AppendText].
 type Event struct {
 	// Time and place of the record, as the kernel recorded them. [Decoder.Decode] leaves these fields unchanged.
 	Time      time.Time // the machine's clock
@@ -159,8 +158,7 @@ func (ev *Event) reset(d *Decoder) {
 	ev.Decoder = d
 }
 
-// Kind is the kind of an [Event]. The fields of the record determine it, never the name of the tracepoint: see
-// docs/wire-formats.md.
+// Kind is the kind of an [Event]. Fields determine it, never the tracepoint's name: see docs/wire-formats.md.
 type Kind uint8
 
 // The kinds of events.

@@ -166,8 +166,7 @@ func (p *jsonText) text() (text string, ok bool) {
 	}
 }
 
-// quoteOrBackslash returns the position of the first quote or backslash from position i on, or the length of s. It looks at
-// eight bytes at a time.
+// quoteOrBackslash returns the position of the first of them from i on, or len(s). It looks at eight bytes at a time.
 func quoteOrBackslash(s string, i int) int {
 	const ones = chars.Ones
 	for ; i <= len(s)-8; i += 8 {

@@ -56,8 +56,7 @@ var (
 	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
 	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
 	setMessage  = setter{words: setText, empty: true}
-	// setBody leaves the body null if it is empty: a log record of OpenTelemetry without a body is far more common than one
-	// with an empty text.
+	// setBody leaves an empty body null: OpenTelemetry's log records without a body are far more common.
 	setBody = setter{words: setText}
 )
 
@@ -228,8 +227,7 @@ func lift(ev *Event) {
 	})
 }
 
-// Prefixes of reserved names: OpenTelemetry's, of its conventions and its specification for formats other than OTLP, and that of
-// names for which these have none.
+// Prefixes of reserved names: OpenTelemetry's conventions, its names for formats other than OTLP, and ours for other names.
 const (
 	otelPrefix = "otel."
 	ownPrefix  = "user_events."

@@ -21,11 +21,9 @@ const (
 	// NoticeNoWriter: the last process that was seen to write the event has exited. The event stays attached, and
 	// meanwhile a program that registers other fields under its name gets EADDRINUSE.
 	NoticeNoWriter
-	// NoticeDetached: the event was detached after its last writer exited, because of Options.DetachAtExit, or because it was in
-	// shared memory.
+	// NoticeDetached: the event was detached after its last writer exited: Options.DetachAtExit, or shared memory.
 	NoticeDetached
-	// NoticeLost: the kernel lost Count records of the event since the last notice of this kind, at least a second ago,
-	// because the rings had no room.
+	// NoticeLost: the rings had no room for Count records since the last such notice, at least a second ago.
 	NoticeLost
 	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
 	NoticeTransport
@@ -279,8 +277,7 @@ type Stats struct {
 	Malformed uint64
 
 	CPUs int // number of online CPUs
-	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Those of
-	// errors may be smaller.
+	// BufferSize is the size of each ring in bytes, less than Options.BufferSize for lack of memory or for errors.
 	BufferSize int
 }
 
@@ -307,8 +304,7 @@ type EventStats struct {
 	LimitedTimes uint64
 }
 
-// Stats reads the counts of all events. It makes a system call for each event and CPU. After Close it returns the last
-// counts.
+// Stats reads the counts of all events, with a system call for each event and CPU. Close keeps the last ones.
 func (r *Reader) Stats() (Stats, error) {
 	st, err := r.session.Stats()
 	total := st.Total()

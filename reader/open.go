@@ -44,8 +44,7 @@ type Options struct {
 	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
 	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
 	Where *Condition
-	// Kinds are the kinds of events to attach to, nil means all. Events whose records can be of several kinds, as those of EventHeader, are
-	// always attached.
+	// Kinds are the kinds of events to attach to, nil means all. Events of several kinds, such as EventHeader, always attach.
 	Kinds []Kind
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
@@ -65,8 +64,7 @@ type Options struct {
 	// Partial attaches to as many events of the kernel as MaxEvents and seven eighths of the descriptors allow, and reports the others as
 	// NoticeFailed, where Open otherwise fails. They are attached later, when others are detached.
 	Partial bool
-	// Tracefs is the directory where tracefs is mounted, which lists the kernel's events. The default is the first mount of
-	// /proc/self/mounts.
+	// Tracefs is the directory of the tracefs with the kernel's events, by default the first in /proc/self/mounts.
 	Tracefs string
 	// BufferSize is the size of each ring in bytes, at most 1 GiB, rounded up to a power of two of whole pages; 0 means 512 KiB.
 	// The kernel has a ring for each CPU, and one for each CPU for events of errors, so that a flood of other records does not overwrite them:
@@ -117,8 +115,7 @@ const (
 	ReadStream ReadMode = iota
 	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
 	ReadSnapshot
-	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next
-	// returns no events.
+	// ReadCounts counts records for [Reader.Stats] unread, with less overhead of the programs. Next has no events.
 	ReadCounts
 )
 
@@ -160,8 +157,7 @@ type Transport uint8
 
 // The transports.
 const (
-	// TransportAny is both of the others. Open succeeds if one of them can be read; if the kernel refuses, Options.Notify gets the
-	// reason.
+	// TransportAny is both of the others, or the one that can be read; Options.Notify gets the reason of a refusal.
 	TransportAny Transport = iota
 	// TransportKernel is the kernel's tracepoints.
 	TransportKernel
@@ -369,8 +365,7 @@ func (p pattern) matchName(name string) bool {
 	return ok && (rest == "" || p.prefix && rest[0] == '_')
 }
 
-// registeredName returns the name that a program registered for a tracepoint of several formats: without the number
-// that the kernel added.
+// registeredName returns the name that a program registered, without the number that the kernel added.
 func registeredName(system, name string) (string, bool) {
 	i := strings.LastIndexByte(name, '.')
 	if system != tracepoint.MultiSystem || i < 0 {

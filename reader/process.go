@@ -62,8 +62,7 @@ const (
 	maxAncestors = 16    // searched for inherited names
 )
 
-// processes tracks the processes of a machine. It learns from the records of tasks, and reads /proc for the rest. It is
-// not safe for concurrent use.
+// processes tracks the processes of a machine by records of tasks, and /proc. It is not safe for concurrent use.
 type processes struct {
 	proc     string // the directory /proc
 	contexts *contexts
@@ -89,8 +88,7 @@ type task struct {
 	context contextLook
 }
 
-// at returns the process at the time of a record. It looks for its context when that is due. The compiler inlines the case in which
-// it is not.
+// at returns the process at the time of a record, after a due look for its context. The compiler inlines the usual case.
 func (t *task) at(now uint64, c *contexts) *Process {
 	if now < t.context.at && t.shared != nil {
 		return t.shared

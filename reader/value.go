@@ -47,8 +47,7 @@ type Field struct {
 // Type returns the type of the value.
 func (v Value) Type() ValueType { return v.typ }
 
-// Text returns a text as the program passed it. It may hold any bytes: print it with [Value.AppendText]. It is empty
-// for other types.
+// Text returns a text of the program, with any bytes: print it with [Value.AppendText]. Others have none.
 func (v Value) Text() string {
 	if v.typ != TypeString {
 		return ""
@@ -126,8 +125,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	return v.AppendJSON(dst)
 }
 
-// AppendJSON appends the value as JSON that is safe to print, in the form of attributes that this module writes: bytes are base64, NaN
-// and the infinities are texts.
+// AppendJSON appends the value as JSON that is safe to print, as this module writes it: base64 for bytes, text for NaN and Infinity.
 func (v Value) AppendJSON(dst []byte) []byte { return v.appendJSON(dst) }
 
 // appendJSON is AppendJSON without a copy of the value, which is large.

@@ -57,8 +57,7 @@ type DeclarationOptions struct {
 //
 //	myapp_http_request ... __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; ...
 //
-// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. [New] returns
-// an error in T.
+// Tags and types are those of package structevent, see [typed.Plan], but for [typed.Truncated]. [New] returns errors in T.
 //
 // Nothing changes for log calls: the handler finds the attribute for each field by its key, which is the name in the
 // field's tag, or else the field's Go name. The attribute may be in any group, one of WithGroup included. For a field in a
@@ -119,8 +118,7 @@ func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
 	return &TypedLogger[T]{h: h, d: d, o: o, direct: h.replace == nil && o != nil && o.declaration == &d.d}
 }
 
-// Enabled reports whether a tracing tool is attached to the declaration's event or that of the level. It is the guard for calls
-// whose arguments take work:
+// Enabled reports whether a tool is attached to the declaration's event or that of the level. It guards costly arguments:
 //
 //	if requests.Enabled(ctx, slog.LevelInfo) {
 //		requests.Log(ctx, slog.LevelInfo, &HTTPRequest{...})

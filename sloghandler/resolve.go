@@ -99,8 +99,7 @@ func (s *resolved) putBack() {
 	}
 }
 
-// gather puts what the handler adds to records into one list with the attributes of the call, as far as the handler has not
-// encoded it for good.
+// gather puts the attributes of the handler that it has not encoded, and those of the call, into one list.
 func (s *resolved) gather() {
 	if s.preformatted.steps == nil {
 		return
@@ -183,8 +182,7 @@ func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 	return some
 }
 
-// maxEntered bounds the groups that are walked into: a LogValuer may return a group
-// that holds itself.
+// maxEntered bounds nested groups: a LogValuer may return a group that holds itself.
 const maxEntered = 1000
 
 type resolver struct {

@@ -10,8 +10,7 @@ import (
 // Format is what tracefs tells about an event in the file
 // events/SYSTEM/NAME/format: how its records are identified and laid out.
 type Format struct {
-	// Name is the tracepoint's name. Events of [MultiSystem] have ".HEX" after the
-	// registered name.
+	// Name is the tracepoint's name. Events of [MultiSystem] have ".HEX" behind it.
 	Name string
 	// ID identifies the event's records: it is their common_type, and the
 	// config of a perf event of type tracepoint.
@@ -134,8 +133,7 @@ func (f Format) String() string {
 	return b.String()
 }
 
-// print appends the field's line. The kernel puts the brackets of an array behind the name, without a length: user_events never
-// sets it.
+// print appends the field's line. The kernel writes an array's brackets behind the name, for user_events without a length.
 func (f FormatField) print(b *strings.Builder) {
 	typ := f.Type.String()
 	spelling := typ + " " + f.Name

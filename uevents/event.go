@@ -44,8 +44,7 @@ type EventStats struct {
 	Disabled uint64 // the event was disabled between the enabled check and the write
 	Refused  uint64 // by the kernel, or above the limit, or shorter than the fixed fields
 
-	// Truncated counts the written records of which an adapter cut or dropped texts or attributes to fit the limit.
-	// WriteRecord truncates none.
+	// Truncated counts the written records from which an adapter cut or dropped texts or attributes.
 	Truncated uint64
 	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
 	// field attributes instead. Only adapters with declared records count them.
@@ -124,8 +123,7 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	return true, nil
 }
 
-// writeError counts a write that failed. EBADF is the kernel's answer for a disabled event, and for a descriptor that other
-// code of the program has closed.
+// writeError counts a failed write. EBADF is the kernel's answer for a disabled event, and for a closed descriptor.
 func (e *Event) writeError(t *tally, err error) error {
 	reg := e.reg
 	lost := reg.backend.Lost() // before the last writer in flight closes it
@@ -148,12 +146,10 @@ func (e *Event) Close() error {
 	return e.p.res.close(e.reg)
 }
 
-// Declaration returns the name and fields that the event was registered with; see [Event.Name]. The caller must
-// not change Fields.
+// Declaration returns the registered name and fields; see [Event.Name]. Do not change Fields.
 func (e *Event) Declaration() tracepoint.Declaration { return e.decl }
 
-// Name returns the name that the event was registered with. It differs from the one asked for where the
-// [Naming] policy added a hash.
+// Name returns the registered name, with a hash where the [Naming] policy added one.
 func (e *Event) Name() string { return e.decl.Name }
 
 // MaxPayload returns the largest payload in bytes that WriteRecord accepts.
@@ -196,14 +192,12 @@ const (
 	tallySize  = 16
 	perStripe  = stripeSize / tallySize
 
-	// Writers choose stripes without knowing of each other. More stripes than CPUs make it rare that
-	// two choose the same.
+	// Writers choose stripes on their own. More stripes than CPUs make collisions rare.
 	stripesPerCPU = 4
 	maxStripes    = 64
 )
 
-// tallies hands out the tallies of a provider's registrations. Registrations share stripes, so that each takes no more
-// memory than its tallies.
+// tallies hands out the tallies of a provider's registrations, which share stripes to save memory.
 type tallies struct {
 	block []tally // all stripes for perStripe registrations
 	used  int     // how many of them have their tallies
@@ -244,8 +238,7 @@ func (w *writes) inFlight() bool {
 	return false
 }
 
-// abort takes back the beginning of a write that was not written. The last writer in flight after a Close closes the
-// backend.
+// abort takes back the beginning of a write. The last writer in flight after a Close closes the backend.
 func (reg *registration) abort(t *tally) {
 	t.begun.Add(^uint64(0))
 	if reg.closed.Load() {
@@ -288,8 +281,7 @@ type place struct {
 	mask uintptr
 }
 
-// pair is two words in a list that does not change. Two at a time take fewer instructions
-// than one.
+// pair is two words in an immutable list: checking two takes fewer instructions.
 type pair struct {
 	a, b         *atomic.Uintptr // b is &never at the end of an odd number
 	aMask, bMask uintptr

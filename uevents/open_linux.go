@@ -42,8 +42,7 @@ func openFile(o *Options) (*abi.File, error) {
 	if fd, name, ok := passedDescriptor(os.Getenv, os.Getpid()); ok {
 		return openPassed(fd, name)
 	}
-	// The usual place first, without looking at mounts: a container may have that one file
-	// and no /proc.
+	// The usual place first: a container may have that one file and no /proc.
 	usual := filepath.Join(tracefs.DefaultDir, tracefs.DataFile)
 	f, err := abi.Open(usual)
 	if err == nil {

@@ -79,8 +79,7 @@ const (
 	// [NameHashedOnConflict] for struct events and declared records.
 	NameDefault Naming = iota
 
-	// NameExact registers the name of the declaration. If it is taken by an event with other fields, Register fails
-	// with [ErrConflict].
+	// NameExact registers the declaration's name, or fails with [ErrConflict] if its event has other fields.
 	NameExact
 
 	// NameHashedOnConflict registers the name of the declaration, and if it is taken by an event with other fields,

@@ -8,8 +8,7 @@ import (
 
 // Report says what a machine offers.
 type Report struct {
-	// Err is nil if this program can register and write events; the package documentation
-	// says how to test it.
+	// Err is nil if this program can register and write events; test it as the package documentation says.
 	Err error
 	// Transport is the way that events of [Open] with the same options take, [TransportOff] if there is none.
 	Transport Transport

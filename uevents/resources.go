@@ -22,8 +22,7 @@ type resources struct {
 	released bool // the backend is closed
 	regs     map[*registration]struct{}
 	tallies  tallies
-	// draining are the closed registrations that writers were in flight of. The backend is
-	// closed when there are none.
+	// draining are closed registrations with writers in flight. The last one closes the backend.
 	draining map[*registration]struct{}
 }
 
@@ -146,8 +145,7 @@ func (r *resources) closeLocked(reg *registration) error {
 	return nil
 }
 
-// closeAll unregisters every event and closes the backend, unless a writer is in flight: then
-// the last such writer closes it.
+// closeAll unregisters every event and closes the backend, or lets the last writer in flight do so.
 func (r *resources) closeAll() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +182,7 @@ func (r *resources) release() error {
 	return nil
 }
 
-// sharedWord is an enable word in which registrations have a bit each. It goes back to the
-// backend with the last of them.
+// sharedWord is an enable word of registrations with a bit each. The last one releases it.
 type sharedWord struct {
 	word  *atomic.Uintptr
 	group *Group  // whose word it is, or nil: an event without a group has a word to itself
@@ -199,8 +196,7 @@ type enableBit struct {
 	bit uint8
 }
 
-// takeBit takes a free bit of one of a group's words, or of a new word. With fresh it is
-// always a new word.
+// takeBit takes a free bit of one of a group's words, or with fresh of a new word.
 func (r *resources) takeBit(g *Group, fresh bool) (enableBit, error) {
 	if g != nil && !fresh {
 		for _, w := range g.own {

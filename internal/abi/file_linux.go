@@ -38,8 +38,7 @@ func Open(path string) (*File, error) {
 	return newFile(fd, path)
 }
 
-// FromFile duplicates a descriptor that another program opened for writing. The caller keeps
-// its own.
+// FromFile duplicates a descriptor that another program opened for writing.
 func FromFile(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -180,8 +179,7 @@ func (f *File) Delete(name string) error {
 	return errors.Join(deleteEvent(fd, name), sys.Close(fd))
 }
 
-// Fields returns the fields that the kernel has for an event, if this program may read
-// them.
+// Fields returns the kernel's fields of an event, if this program may read them.
 func (f *File) Fields(name string) (string, bool) {
 	if f.path == "" {
 		return "", false
@@ -258,8 +256,7 @@ func startRegistrar() {
 	registrar.work = work
 }
 
-// outsideBubbles calls f where it may start a goroutine that outlives a bubble of testing/synctest. Cleanups
-// run outside of all bubbles.
+// outsideBubbles calls f where its goroutine may outlive a bubble of testing/synctest, in which no cleanup runs.
 func outsideBubbles(f func()) {
 	if !inBubble() {
 		f()

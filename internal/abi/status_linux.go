@@ -41,8 +41,7 @@ var mappedStatus struct {
 	page *statusPage // nil until mapped
 }
 
-// openStatus maps the status page. It tries the files in turn, and remembers success only.
-// Its errors are [*StatusError].
+// openStatus maps the first status page that opens, once. Its errors are [*StatusError].
 func openStatus(dataFile string) (*statusPage, error) {
 	mappedStatus.mu.Lock()
 	defer mappedStatus.mu.Unlock()

@@ -16,8 +16,7 @@ import (
 	"github.com/userevents/userevents-go/internal/words"
 )
 
-// The kernel's structures are packed, which Go's are not, so they are written into byte
-// arrays at these offsets.
+// The kernel's structures are packed, unlike Go's: they are byte arrays with these offsets.
 //
 // Linux 6.4 and later:
 //
@@ -69,8 +68,7 @@ func cString(s string) ([]byte, error) {
 	return append([]byte(s), 0), nil
 }
 
-// pinned returns the address of a copy of s. The pinner keeps it from moving while only the
-// kernel knows its address.
+// pinned returns the address of a copy of s that the pinner keeps from moving for the kernel.
 func pinned(s string, pin *runtime.Pinner) (uint64, error) {
 	b, err := cString(s)
 	if err != nil {

@@ -108,8 +108,7 @@ func putNumber(buf *[]byte, i int, v uint64, negative bool) int {
 // zeros makes characters of what eightDigits returns.
 const zeros = 0x3030303030303030
 
-// leadingZeros returns how many bits the zeros in front of the number take in what eightDigits
-// returned, 56 at most.
+// leadingZeros returns the bits of the number's leading zeros in eightDigits' result, at most 56.
 func leadingZeros(digits uint64) uint {
 	return uint(bits.TrailingZeros64(digits|1<<56)) & 0x38
 }

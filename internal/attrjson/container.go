@@ -32,8 +32,7 @@ type Container struct {
 	most int // where an array is so long that the last elements cannot stay
 }
 
-// enough is how many times as long as what may be left of it an array gets: its texts are cut before its elements are
-// dropped.
+// enough is the ratio of an array's length to its part in the record: texts are cut before elements are dropped.
 const enough = 16
 
 // Object opens an object as the next value. It is written even if it gets no member.
@@ -55,8 +54,7 @@ func (w *Writer) openContainer(kind containerKind, bracket byte) Container {
 	return c
 }
 
-// Full reports whether an array is so long that further elements are going to be cut: there is no use in writing
-// them.
+// Full reports whether an array is so long that further elements would be cut.
 func (w *Writer) Full(c Container) bool { return w.n > c.most }
 
 // Close closes c, which must be the container that was opened last.

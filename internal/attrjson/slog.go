@@ -19,8 +19,7 @@ func (w *Writer) Attrs(attrs []slog.Attr) {
 	}
 }
 
-// Record writes the members for the attributes of r; see [Writer.Attr]. Time, level, message and source are
-// not among them.
+// Record writes the attributes of r, without time, level, message and source; see [Writer.Attr].
 func (w *Writer) Record(r *slog.Record) {
 	r.Attrs(func(a slog.Attr) bool {
 		w.attr(&a)
@@ -34,8 +33,7 @@ func (w *Writer) Record(r *slog.Record) {
 // written. A LogValuer that panics or does not end becomes a text that says so.
 func (w *Writer) Attr(a slog.Attr) { w.attr(&a) }
 
-// attr writes the attributes that records mostly have. Whatever is not plain or does not fit is
-// left to member.
+// attr writes the usual attributes, and leaves others and those that do not fit to member.
 func (w *Writer) attr(a *slog.Attr) {
 	if i := putString(&w.b, w.n, a.Key, ':'); i > 0 {
 		switch a.Value.Kind() {
@@ -218,8 +216,7 @@ func (p *Prefix) Begin(w *Writer, dst []byte, limit int) {
 	}
 }
 
-// Prefix writes the members of a Prefix, once for each object. Further members go into the innermost of its groups;
-// End closes the groups.
+// Prefix writes a Prefix, once for each object. Further members go into its innermost group; End closes the groups.
 func (w *Writer) Prefix(p *Prefix) {
 	w.dropped += p.dropped
 	w.capped += p.capped

@@ -56,8 +56,7 @@ func Begin(dst []byte, limit int) (w Writer) {
 	return w
 }
 
-// open makes w, which is the zero Writer, one that begins an object. A Writer is large: this
-// spares copies of it.
+// open makes w, the zero Writer, begin an object, without copies of a large Writer.
 func (w *Writer) open(dst []byte, limit int) {
 	w.start, w.limit = len(dst), limit
 	w.n = w.start + 1
@@ -66,8 +65,7 @@ func (w *Writer) open(dst []byte, limit int) {
 }
 
 // End closes the object. It returns the extended buffer and how many values
-// were dropped because there were too many; those that a [Prefix] has dropped are among them. The Writer
-// must not be used afterwards.
+// were dropped, those of a [Prefix] too. The Writer must not be used afterwards.
 func (w *Writer) End(d Duplicates) (buf []byte, dropped int) {
 	if w.lazyOpen > 0 {
 		if w.last() == '{' {

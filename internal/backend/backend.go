@@ -97,8 +97,7 @@ type Backend interface {
 	Close() error
 }
 
-// NewProvider makes a *uevents.Provider of a backend, on behalf of package ueventstest.
-// Package uevents sets it.
+// NewProvider makes a *uevents.Provider for package ueventstest. Package uevents sets it.
 var NewProvider func(Backend) any
 
 // OpenSimulated opens user_events_data of a *ueventstest.Kernel, for tests of this module

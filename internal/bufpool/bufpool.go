@@ -1,5 +1,4 @@
-// Package bufpool lends buffers for one event each, so that writing an event does not
-// allocate.
+// Package bufpool lends a buffer for each event, so that writing does not allocate.
 package bufpool
 
 import (
@@ -11,8 +10,7 @@ const (
 	// newSize holds an ordinary event: most are well below 1 KiB. A larger one grows its buffer, which the pool keeps.
 	newSize = 1 << 10
 	// maxSize keeps the few large buffers that grew for large events from staying in memory
-	// for ever (https://go.dev/issue/23199). It has room for the largest payload that any
-	// tracer keeps.
+	// for ever (https://go.dev/issue/23199). It fits the largest payload of any tracing tool.
 	maxSize = 16 << 10
 )
 

@@ -35,8 +35,7 @@ func Unquoted(x uint64) uint64 {
 	return ((x ^ Ones*2) - below) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
 }
 
-// PlainLen returns the length of the longest prefix of s that is printable ASCII without quotation marks and backslashes, which
-// all encodings write as it is.
+// PlainLen returns the length of the longest prefix of printable ASCII without quotation marks and backslashes.
 func PlainLen(s string) int {
 	n := 0
 	for ; n+8 <= len(s); n += 8 {
@@ -72,8 +71,7 @@ func PrintableLen(s string) int {
 // IsPlain reports whether c is written as it is in plain text, wherever it stands.
 func IsPlain(c byte) bool { return c-' ' < del-' ' && c != '\\' }
 
-// Load64, Load32 and load16 return the first bytes of s, the very first in the lowest byte. Each is a single
-// load to the compiler.
+// Load64, Load32 and load16 return the first bytes of s, little-endian. The compiler makes a single load of each.
 
 // Load64 returns the first 8 bytes of s.
 func Load64(s string) uint64 {
@@ -207,8 +205,7 @@ func IsRawByte(r rune) bool { return r >= rawBytes+utf8.RuneSelf && r <= rawByte
 // RawByte returns the byte that r stands for.
 func RawByte(r rune) byte { return byte(r - rawBytes) }
 
-// AppendJSON appends the escape of the first character of s, which is not written as it is, and returns
-// the character's size.
+// AppendJSON appends the escape of the first character of s, which needs one, and returns its size.
 func AppendJSON[T string | []byte](dst []byte, s T) (out []byte, size int) {
 	r, size := Decode(s)
 	if r != utf8.RuneError && !IsRawByte(r) {
@@ -315,8 +312,7 @@ func Decode[T string | []byte](s T) (r rune, size int) {
 	return utf8.DecodeRuneInString(string(s[:min(len(s), utf8.UTFMax)]))
 }
 
-// Clip returns the longest prefix of s with at most n bytes that does not end inside a
-// character.
+// Clip returns the longest prefix of s with at most n bytes and whole characters.
 func Clip[T string | []byte](s T, n int) T {
 	if n >= len(s) {
 		return s

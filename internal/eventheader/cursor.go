@@ -310,8 +310,7 @@ func (c *Cursor) NameBytes() []byte { return c.meta[c.field.nameAt:c.field.nameE
 // Type returns the type of the field. The format of a struct is its number of children.
 func (c *Cursor) Type() Type { return c.field.typ }
 
-// Value returns the value that the cursor stands at, which refers to the payload. It is the zero Value where a struct or an array
-// begins or ends.
+// Value returns the value at the cursor, which refers to the payload, and the zero Value at a struct or an array.
 func (c *Cursor) Value() Value {
 	if c.item != itemValue {
 		return Value{}

@@ -130,8 +130,7 @@ func appendHexBytes(dst, b []byte) []byte {
 	return append(dst, '"')
 }
 
-// Years outside of this range do not fit the C library's broken-down time, which
-// the reference decoder uses.
+// The reference decoder's broken-down time, that of the C library, ends here.
 const (
 	minTime = -67768040609740800
 	maxTime = 67768036191676799

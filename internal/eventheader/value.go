@@ -188,8 +188,7 @@ func (e encoding) unit() int {
 // counted reports whether a 16-bit count precedes the value.
 func (e encoding) counted() bool { return e >= encString8 && e <= encBinary }
 
-// Value is one decoded value. It refers to the payload that it was decoded from. The zero
-// Value is a null.
+// Value is one decoded value. It refers to the payload. The zero Value is a null.
 type Value struct {
 	typ   Type
 	raw   []byte

@@ -32,8 +32,7 @@ type Record struct {
 
 var instances atomic.Uint32
 
-// Instance is a trace instance of ftrace that is removed with the test. Its records are read from the kernel's raw
-// pages.
+// Instance is a trace instance of ftrace for one test, read from the kernel's raw pages.
 type Instance struct {
 	*tracefs.Instance
 	tb     testing.TB
@@ -132,8 +131,7 @@ func (i *Instance) Content() string {
 	return text
 }
 
-// Records consumes what is in the buffers, in the order in which it was written: a test's thread may have moved to another CPU
-// between two records.
+// Records consumes the buffers in order of time: a test's thread may have moved to another CPU between two records.
 func (i *Instance) Records() (records []Record) {
 	i.tb.Helper()
 	ids := make(map[uint16]string, len(i.events))

@@ -35,8 +35,7 @@ func init() {
 	}
 }
 
-// Guest skips the test unless it may change this machine: in a guest, or where EnvHostTests
-// allows it.
+// Guest skips the test unless this is a guest or EnvHostTests lets it change this machine.
 func Guest(tb testing.TB) {
 	tb.Helper()
 	if !allowed() {
@@ -45,8 +44,7 @@ func Guest(tb testing.TB) {
 	tb.Attr(Attr, "used")
 }
 
-// Require is Guest, and fails the test if the machine has no user_events or they cannot be
-// used.
+// Require is Guest, and fails the test if user_events cannot be used.
 func Require(tb testing.TB) *tracefs.Dir {
 	tb.Helper()
 	Guest(tb)

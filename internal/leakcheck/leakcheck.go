@@ -16,8 +16,7 @@ import (
 //	func TestMain(m *testing.M) { leakcheck.Main(m) }
 func Main(m interface{ Run() int }) { os.Exit(Run(m)) }
 
-// Run runs the tests and returns their exit code, or 1 if they pass and leave something
-// behind, which it prints.
+// Run runs the tests and returns their exit code. If they pass, it prints what they leave, and returns 1.
 func Run(m interface{ Run() int }) int {
 	openPoller()
 	before := take()
@@ -39,8 +38,7 @@ func openPoller() {
 	}
 }
 
-// attempts is how often Run looks whether goroutines have ended and cleanups have run: two minutes, as a guest ends what prints
-// nothing for five.
+// attempts is how often Run looks for the end of goroutines and cleanups: two minutes, as a silent guest ends after five.
 var attempts = 1250
 
 // wait returns what is left beside before, after what is unreachable was collected.

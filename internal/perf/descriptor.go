@@ -204,8 +204,7 @@ func (s *Session) forgetSource(src *Source) {
 	}
 }
 
-// forgetTold removes sources that were kept for their losses, once Overran has told of them and of all others with the name: the losses of a
-// name only grow.
+// forgetTold removes sources that were kept for their losses, once Overran has told of all with the name, whose losses only grow.
 func (s *Session) forgetTold() {
 	if s.kept == 0 {
 		return

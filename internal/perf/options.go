@@ -26,8 +26,7 @@ type Options struct {
 	// Window is the time that a record is held back so that older records of other CPUs come first; 0 means 10 ms.
 	// Later records are delivered out of order, and counted in Stats.Late.
 	Window time.Duration
-	// Poll is the interval at which Follow checks for new events, and the session for CPUs that went offline or came
-	// online; 0 means 250 ms.
+	// Poll is the interval of checks for new events, by Follow, and for CPUs that went off- or online; 0 means 250 ms.
 	Poll time.Duration
 	// Overwrite makes new records replace old ones, without waking a reader. Snapshot reads them; ReadInto returns an
 	// error. Rings have at least 64 KiB, of which Snapshot skips the oldest 16 KiB: a writer may be active there.
@@ -40,8 +39,7 @@ type Options struct {
 	// CgroupID adds the id of the writer's cgroup to samples. The kernel needs CONFIG_CGROUP_PERF: without it Attach returns an error
 	// that wraps EINVAL, and with Tasks so does Open.
 	CgroupID bool
-	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel then records only processes
-	// in and below it.
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice, to whose processes recording is limited.
 	Cgroup string
 	// Processes are the ids of the processes whose samples are delivered; nil means all. The kernel records other
 	// processes too; their samples count as read and excluded. Records of tasks are not affected.

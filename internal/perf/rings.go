@@ -203,12 +203,10 @@ func (r *ring) free(head, n uint64) {
 	r.tail.Store(tail)
 }
 
-// spare is the room that a ring has while no record can be lost: a record has 16 bits for its size, and its writer may be interrupted by
-// three others.
+// spare is the room of a ring in which no record is lost: 16 bits for a writer's record, which three others may interrupt.
 const spare = 4 << 16
 
-// overran reports whether records may have been lost since the reader last freed the room before a position, with which tail was
-// there.
+// overran reports whether records may have been lost since the reader freed the room before a position and tail was there.
 func (r *ring) overran(tail uint64) bool {
 	return distance(tail, r.head.Load())+spare > uint64(len(r.data))
 }

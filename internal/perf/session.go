@@ -69,8 +69,7 @@ const (
 	flushing // all rings were drained after the request
 )
 
-// ErrFlushed reports that all records written before [Session.Flush] are read. [Session.ReadInto] returns it after
-// these records.
+// ErrFlushed reports that all records before [Session.Flush] are read: [Session.ReadInto] returns it then.
 var ErrFlushed = errors.New("perf: all records that were written before Flush are read")
 
 // Open returns a session without events. fs is the tracefs in which Attach and Follow find events.
@@ -308,8 +307,7 @@ func (s *Session) nextOfSnapshot(r *Record) bool {
 		return true
 	}
 	for _, d := range s.byID {
-		// Not a sum of differences: a record that is being written may be counted now, and be read by the next
-		// snapshot.
+		// Not a sum of differences: a record that is being written may count now, and be in the next snapshot.
 		d.overwritten = d.written - min(d.written, d.read)
 	}
 	s.forgetRead()

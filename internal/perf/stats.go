@@ -27,8 +27,7 @@ type SourceStats struct {
 	// AtLeast marks Lost as incomplete: before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or the session stopped, and the rest is read.
 	AtLeast bool
-	// Pauses counts the calls of Source.Pause that detached from the event, and Paused is for how long: records of that time are in no
-	// other count.
+	// Pauses counts the calls of Source.Pause that detached from the event, for the time Paused, whose records are not counted.
 	Pauses uint64
 	Paused time.Duration
 }
@@ -75,8 +74,7 @@ type Stats struct {
 	// name of AttachOptions.Ring may be smaller.
 	BufferSize int
 	CPUs       int // number of online CPUs
-	// Descriptors is how many more descriptors the session may open: each event needs one for each CPU, and so does
-	// each name in AttachOptions.Ring.
+	// Descriptors is how many descriptors the session may still open: an event or AttachOptions.Ring needs one a CPU.
 	Descriptors int
 }
 

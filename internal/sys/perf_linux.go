@@ -102,16 +102,14 @@ func perfIoctl(fd int, request uint, arg int) error {
 	return os.NewSyscallError("ioctl", unix.IoctlSetInt(fd, request, arg))
 }
 
-// PerfRing is the memory of a ring that a perf event owns: include/uapi/linux/perf_event.h,
-// struct perf_event_mmap_page.
+// PerfRing is the ring of a perf event: struct perf_event_mmap_page in linux/perf_event.h.
 type PerfRing struct {
 	Data       []byte
 	Head, Tail *atomic.Uint64
 	mem        []byte
 }
 
-// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel writes over old records, and the
-// tail cannot be set.
+// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel ignores the tail.
 func MapPerf(fd, size int, overwrite bool) (*PerfRing, error) {
 	prot := unix.PROT_READ | unix.PROT_WRITE
 	if overwrite {
@@ -136,8 +134,7 @@ func (r *PerfRing) Unmap() error { return os.NewSyscallError("munmap", unix.Munm
 // Clocks returns the times of CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, in nanoseconds.
 func Clocks() (mono, wall int64) { return clocks(unix.CLOCK_REALTIME) }
 
-// BootClocks returns the times of CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. They differ by how long the
-// machine has slept.
+// BootClocks returns CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. The machine's sleep is the difference.
 func BootClocks() (mono, boot int64) { return clocks(unix.CLOCK_BOOTTIME) }
 
 // clocks returns the times of CLOCK_MONOTONIC and another clock.

@@ -120,6 +120,5 @@ const (
 	pointerSize = uint(unsafe.Sizeof(uintptr(0)))
 )
 
-// The build fails where the encoding above is not the architecture's own: FS_IOC_GETFLAGS
-// is _IOR('f', 1, long).
+// The build fails where FS_IOC_GETFLAGS is not the architecture's _IOR('f', 1, long).
 var _ = [1]struct{}{}[iocRead<<iocDirShift|pointerSize<<16|'f'<<8|1-uint(unix.FS_IOC_GETFLAGS)]

@@ -74,8 +74,7 @@ const Patience = 5 * time.Minute
 // Deadline returns the time at which a test that starts to wait now fails.
 func Deadline() time.Time { return time.Now().Add(Patience) }
 
-// Wait waits until a condition holds, and reports whether it does within Patience. It is for the programs that tests start;
-// tests call Eventually.
+// Wait waits for a condition, and reports whether it holds within Patience. It is for tests' programs: tests call Eventually.
 func Wait(condition func() bool) bool {
 	for end := Deadline(); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // the poll interval
 		if time.Now().After(end) {
@@ -101,8 +100,7 @@ const (
 	EnvMachine  = "USEREVENTS_MACHINE"
 )
 
-// UsesCheckout tells the go command that a test depends on files which it cannot see: those of another module, and the sources of
-// programs that the test builds.
+// UsesCheckout tells the go command that a test depends on files of another module, or on sources of programs that it builds.
 func UsesCheckout() { _ = os.Getenv(EnvCheckout) }
 
 // NeedRoot skips a test unless it runs as root with the rights to become other users and to make namespaces, which root in a
@@ -150,8 +148,7 @@ func NeedProgram(tb testing.TB, name string) string {
 	return path
 }
 
-// NeedLoopback skips a test of programs that talk through the network where the loopback interface is down, as in a namespace that
-// unshare has just made.
+// NeedLoopback skips a test of programs on a network where the loopback interface is down, as in a namespace by unshare.
 func NeedLoopback(tb testing.TB) {
 	tb.Helper()
 	_ = os.Getenv(EnvMachine)

@@ -164,8 +164,7 @@ func (d *Dir) commands() ([]command, error) {
 	return list, nil
 }
 
-// dynamic appends a command to dynamic_events. A plain open for writing would truncate the file, which deletes every
-// dynamic event of the machine.
+// dynamic appends a command to dynamic_events. Opening it with truncation deletes all dynamic events of the machine.
 func (d *Dir) dynamic(what, name, command string) error {
 	f, err := os.OpenFile(d.Path(dynamicEvents), os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {

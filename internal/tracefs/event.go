@@ -43,8 +43,7 @@ func (e *Event) System() string { return e.system }
 // Name returns the tracepoint's name inside of its system.
 func (e *Event) Name() string { return e.name }
 
-// Path returns the path of a file of the tracepoint, such as "enable" or "filter"; without elements, that of its
-// directory.
+// Path returns the path of a file of the tracepoint, such as "enable", or its directory.
 func (e *Event) Path(elem ...string) string {
 	return e.instance.Path(append([]string{"events", e.system, e.name}, elem...)...)
 }
@@ -71,8 +70,7 @@ func (e *Event) Enable() error { return e.write("enabling", "enable", "1") }
 // an event that is not enabled is no error.
 func (e *Event) Disable() error { return e.write("disabling", "enable", "0") }
 
-// Enabled reports whether the event is enabled in this instance. A trigger alone does not
-// count.
+// Enabled reports whether the event is enabled in this instance, not only a trigger.
 func (e *Event) Enabled() (bool, error) {
 	state, err := e.read("enable")
 	// 1* and 0* are those of an event that has triggers, too.
@@ -168,8 +166,7 @@ func writeFile(file, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// exists reports whether a file is there, as far as that can be told: an error other than
-// [fs.ErrNotExist] is returned.
+// exists reports whether a file is there, and returns errors other than [fs.ErrNotExist].
 func exists(name string) (bool, error) {
 	_, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {

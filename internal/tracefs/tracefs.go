@@ -100,8 +100,7 @@ const (
 	debugfs = "debugfs"
 )
 
-// maxMountLine is the longest line that ParseMounts takes, in bytes. Overlay mounts of many
-// layers have long ones.
+// maxMountLine is the longest line that ParseMounts takes, in bytes: overlays have long ones.
 const maxMountLine = 16 << 20
 
 // Mount is a line of /proc/self/mountinfo.
@@ -137,8 +136,7 @@ func (m Mount) DataFile() (file string, ok bool) {
 	return "", false
 }
 
-// ParseMounts parses the format of /proc/self/mountinfo, proc_pid_mountinfo(5). On
-// error it returns nil.
+// ParseMounts parses /proc/self/mountinfo, proc_pid_mountinfo(5). Errors return nil.
 func ParseMounts(r io.Reader) ([]Mount, error) {
 	var mounts []Mount
 	s := bufio.NewScanner(r)

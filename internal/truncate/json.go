@@ -87,8 +87,7 @@ func AppendLengths(lengths []int, object []byte) []int {
 	return lengths
 }
 
-// Members returns how many attributes a part of an object has, which begins before a key, and its size with their
-// texts and arrays cut to [Short].
+// Members returns the number of attributes in a part of an object, and its size with texts cut to [Short].
 func Members(part []byte) (n, least int) {
 	least = len(part)
 	for s := (scanner{b: part}); s.attribute(); {
@@ -170,8 +169,7 @@ func Object(object []byte, share int) (n, cut int) {
 	return write, cut
 }
 
-// cutString writes a string with its quotes, of which limit bytes between them, to dst, which may begin before the string in the same
-// array.
+// cutString writes a string in quotes, of at most limit bytes, to dst, which may begin before it in the same array.
 func cutString(dst, s []byte, limit int) int {
 	n := copy(dst, s) - len(`"`)
 	n = 1 + Text(dst[1:n], limit)

@@ -6,8 +6,7 @@
 // text or array cut to Short bytes. So a text of up to Short bytes is never cut, unless the fields that each record
 // has exceed the limit. Each value that was cut or dropped counts.
 //
-// The functions work on encoded bytes and in place: no method of the program's values runs twice, and a record that
-// fits costs nothing.
+// The functions work in place on encoded bytes: no method of a value runs twice, and records that fit are free.
 package truncate
 
 import (
@@ -22,8 +21,7 @@ import (
 // Mark ends a text that was cut.
 const Mark = "..."
 
-// Short is the length in bytes to which texts and arrays are cut before attributes are dropped. Ids, error codes,
-// methods and routes are shorter.
+// Short is the length in bytes to which values are cut before any is dropped. Ids, methods and routes are shorter.
 const Short = 64
 
 // Record is an encoded record that [Fit] changes in place.

@@ -35,8 +35,7 @@ func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut
 	return appendEscaped(dst, start, at, s, max)
 }
 
-// appendEscaped is AppendString for a string that has something to escape, that must be cut, or for which
-// dst has no room.
+// appendEscaped is AppendString for a string that must be escaped or cut, or does not fit dst.
 func appendEscaped(dst []byte, start, at int, s string, max int) (out []byte, cut int) {
 	begin := len(dst)
 	if out, cut = text.Append(dst, s, max-1); len(out) == begin {
@@ -72,8 +71,7 @@ func AppendHex(dst []byte, start, at int, id []byte) []byte {
 // NUL and writes the location word. The text is taken as it is; what it must not contain
 // is told in package [text].
 //
-// A payload may be longer than [MaxLimit] until it is cut. The locations of texts that end beyond are then of no use, but
-// not those of empty texts.
+// A payload may be longer than [MaxLimit] until it is cut. Locations beyond then belong to empty texts or to none.
 func EndText(dst []byte, start, at, begin int) []byte {
 	dst = append(dst, 0)
 	offset, size := begin-start, len(dst)-begin

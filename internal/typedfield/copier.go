@@ -138,8 +138,7 @@ func (c *copier) writeDynamic(w *writer, v pointer, next int) {
 // maxDynamic is how many dynamic fields a declaration can have at most.
 const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
 
-// divide returns to how many bytes texts and arrays are cut, so that all fit behind w.end. It finds out how long each
-// of them is by writing it.
+// divide returns the length to which texts and arrays are cut to fit behind w.end. It writes each to measure it.
 func (c *copier) divide(w writer, v pointer) (share int) {
 	var lengths [maxDynamic]int
 	begin, free := w.end, w.limit-w.end

@@ -302,8 +302,7 @@ func IsText(t tracepoint.Type) bool {
 // Declaration returns the event's name and fields. Do not change the fields.
 func (l *Layout) Declaration() tracepoint.Declaration { return l.decl }
 
-// Offsets returns where each field begins, in bytes from the start of the payload, in the order of
-// the declaration's fields.
+// Offsets returns the offsets of the declaration's fields in the payload, in bytes.
 func (l *Layout) Offsets() []int { return slices.Clone(l.offsets) }
 
 // FixedSize returns the size in bytes of the fixed part, the least that the kernel accepts as a payload, and

@@ -148,8 +148,7 @@ type parts struct {
 	arrivedEvents, arrivedLinks uint32
 }
 
-// heldSpan is a span that arrived before some of its parts: records that are written on several CPUs can come out of
-// order.
+// heldSpan is a span that arrived before some of its parts: records of several CPUs can be out of order.
 type heldSpan struct {
 	span          ptrace.Span
 	origin        origin
@@ -320,8 +319,7 @@ func (c *Converter) expire(now int64) {
 	}
 }
 
-// giveUp adds a span with the parts that arrived. Without the span, it turns the events into log records, and drops the
-// links.
+// giveUp adds a span with the parts that arrived. Without it, events become log records, and links are dropped.
 func (c *Converter) giveUp(p *spanqueue.Parts[parts]) {
 	c.unlimit(p)
 	if h := p.Value.span; h != nil {

@@ -16,8 +16,7 @@ import (
 const (
 	// maxDepth limits the nesting of lists and maps. Deeper ones become JSON texts.
 	maxDepth = 64
-	// searchable is the number of attributes up to which each new one is looked up in the pcommon.Map itself; beyond, a
-	// Go map removes duplicates.
+	// searchable is the number of attributes up to which new ones are searched in the pcommon.Map, not in a Go map.
 	searchable = 128
 
 	memberSize = len(`{"key":,"value":{"kvlistValue":{"values":[]}}},`) // of an attribute in JSON, beside key and value

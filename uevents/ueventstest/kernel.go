@@ -18,8 +18,7 @@ import (
 // defaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
 const defaultMaxEvents = 32768
 
-// defaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
-// otherwise.
+// defaultBufferSize is the default size in bytes of a tracing tool's buffer.
 const defaultBufferSize = 1 << 20
 
 // Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a
@@ -39,8 +38,7 @@ type Options struct {
 	MaxEvents int
 }
 
-// Kernel is a kernel with user_events, as far as programs and tracing tools see it. Its methods
-// may be called concurrently.
+// Kernel is a kernel with user_events for programs and tools. It may be used concurrently.
 type Kernel struct {
 	abi        backend.ABI
 	bufferSize int
@@ -84,8 +82,7 @@ func New(tb interface {
 	return k
 }
 
-// NewKernel returns a kernel that the caller closes. In a test, use [New]. A nil o means
-// defaults.
+// NewKernel returns a kernel that the caller closes; tests use [New]. A nil o means defaults.
 func NewKernel(o *Options) *Kernel {
 	if o == nil {
 		o = new(Options)

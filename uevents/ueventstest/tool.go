@@ -26,13 +26,11 @@ type Record struct {
 	Payload []byte
 
 	Time time.Time
-	// Seq numbers the writes of a kernel, from 1. The copies of one write have the same
-	// number.
+	// Seq numbers the writes of a kernel, from 1. Copies of a write share it.
 	Seq uint64
 }
 
-// Tool stands for a tracing tool that is attached to events, with a buffer of its own. Its methods may be called
-// concurrently.
+// Tool is a tracing tool attached to events, with a buffer of its own. It may be used concurrently.
 type Tool struct {
 	k      *Kernel
 	kind   Kind
@@ -68,8 +66,7 @@ func (t *Tool) signal() {
 	t.waiting = nil
 }
 
-// Records takes all records out of the buffer and returns them, oldest first. It does not
-// wait.
+// Records returns all records and empties the buffer, oldest first, without waiting.
 func (t *Tool) Records() []Record {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
@@ -124,8 +121,7 @@ func (t *Tool) decode(h header, payload []byte) Record {
 	}
 }
 
-// Lost returns how many records the tool lost since it was attached because its buffer
-// was full.
+// Lost returns how many records found the tool's buffer full since it was attached.
 func (t *Tool) Lost() uint64 {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()

@@ -9,8 +9,7 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Value is an attribute's value, whatever logger it came from. The zero Value is one that no
-// field takes.
+// Value is an attribute's value of any logger. No field takes the zero Value.
 type Value struct {
 	kind kind
 	num  uint64 // a Float's is its IEEE representation

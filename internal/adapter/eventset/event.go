@@ -65,8 +65,7 @@ func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err
 	return written, e.wrote(written, truncated, err)
 }
 
-// WriteEncoded is WritePayload for a record of another encoder, which has returned out and err. A record that could not be
-// encoded counts as refused.
+// WriteEncoded is WritePayload for another encoder's out and err. It counts a record with an error as refused.
 func (e *Event) WriteEncoded(out []byte, truncated int, err error, buf *[]byte) error {
 	if err != nil {
 		e.refused.Add(1)

@@ -20,8 +20,7 @@ type Builder struct {
 	dropped int
 }
 
-// Begin begins a payload that is going to have at most limit bytes. Buf is empty, and belongs to the Builder until
-// [Builder.End].
+// Begin begins a payload of at most limit bytes. The Builder has Buf, which is empty, until [Builder.End].
 func (b *Builder) Begin(s *Schema, buf []byte, limit int) {
 	b.schema, b.limit, b.dropped, b.Buf = s, limit, 0, append(buf, s.begin...)
 }

@@ -57,8 +57,7 @@ type Owner[S any] interface {
 	Destroy(*Event[S])
 	// Attached reports whether a tracing tool holds the event.
 	Attached(*Event[S]) bool
-	// Add and Remove tell that a bit begins or ends to follow an event. Add sets the bit if the event is enabled; Remove
-	// leaves it clear.
+	// Add and Remove tell that a bit begins or ends to follow an event. Add sets it if enabled; Remove leaves it clear.
 	Add(*Event[S], Bit)
 	Remove(*Event[S], Bit)
 }

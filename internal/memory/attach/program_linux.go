@@ -118,8 +118,7 @@ func (p *Program) openData(path string) (err error) {
 	return nil
 }
 
-// openControl opens that one of the files which belongs to the data. Those that cannot be opened may be of other programs, of which the
-// process is a tool.
+// openControl opens the file that belongs to the data. Files that cannot be opened may be those of a tool's other programs.
 func (p *Program) openControl(paths []string) error {
 	if p.data == nil {
 		return nil // openData has said why
@@ -189,8 +188,7 @@ type Event struct {
 	Wanted      bool // by a tool
 }
 
-// Events lists the events of the program from a number on, and returns the number to go on from. It leaves those out whose
-// declarations are not valid.
+// Events lists the events of the program with valid declarations from a number on, and returns the next number.
 func (p *Program) Events(from uint32) (list []Event, next uint32) {
 	next = from
 	p.guard(func() { list, next = p.events(from) })

@@ -25,8 +25,7 @@ type Options struct {
 	Limit int
 	// Callers is how many return addresses a record has at most, up to 64.
 	Callers int
-	// Expires is the time of CLOCK_MONOTONIC in nanoseconds from which on the program ends the session when its rings are full. 0 is
-	// never.
+	// Expires is the time of CLOCK_MONOTONIC in nanoseconds at which the program ends a session with full rings. 0 is never.
 	Expires uint64
 	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
 	Wants func(Event) bool

@@ -161,8 +161,7 @@ func (f *Facts) there(path string) bool {
 	return err == nil
 }
 
-// searchable reports whether this process can look files up in a mounted tracefs. Every
-// tracefs has a README.
+// searchable reports whether this process can look up the README of a mounted tracefs.
 func (f *Facts) searchable(dir string) bool { return f.there(filepath.Join(dir, "README")) }
 
 // mayEnter reports whether modes allow looking files up in a directory.
