@@ -166,7 +166,6 @@ func mayBeInside(p *Process, path string) bool {
 	return n.ContainerID == "" && n.PodUID == "" || n.ContainerID != "" && strings.Contains(p.Cgroup, n.ContainerID)
 }
 
-// made notes the path of a new cgroup.
 func (p *processes) made(r *perf.Record) {
 	if p.cgroups != nil {
 		p.cgroups.add(r.CgroupID, string(r.CgroupPath))

@@ -191,7 +191,6 @@ func (ev *Event) setSpanField(name string, v Value) bool {
 	return true
 }
 
-// wellKnown maps the names in part B to attributes of spans.
 var wellKnown = map[string]string{
 	"dbSystem":             "db.system.name",
 	"dbName":               "db.namespace",

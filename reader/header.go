@@ -63,7 +63,6 @@ type headerParser struct {
 	names   int  // bytes of the names of members of structs so far
 }
 
-// fields reads all fields into the scratch's top.
 func (p *headerParser) fields(h *eventheader.Event) {
 	partB := false
 	for i := 0; p.next(); i++ {

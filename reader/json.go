@@ -233,7 +233,6 @@ func unescape(s string) (string, bool) {
 	}
 }
 
-// unit returns the value of four hexadecimal digits.
 func unit(s string) (rune, bool) {
 	if len(s) < 4 {
 		return 0, false

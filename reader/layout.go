@@ -90,7 +90,6 @@ func isText(t tracepoint.Type) bool {
 	return (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && !isNumber(t)
 }
 
-// Setters of fields that several layouts share.
 var commonFields = map[string]setter{
 	"time_unix_nano":           number64(func(ev *Event, n uint64) { ev.Timestamp = unixNano(n) }),
 	"trace_id":                 id(func(ev *Event) []byte { return ev.TraceID[:] }),

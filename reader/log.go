@@ -62,7 +62,6 @@ var (
 
 func setText(ev *Event, s string) { ev.Message, ev.Body = s, StringValue(s) }
 
-// slogFields adds the fields that all records of package sloghandler share.
 func slogFields(own map[string]setter) map[string]setter {
 	own["level"] = setter{number: func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) }, empty: true} // 0 is INFO
 	own["source"] = words((*Event).addSource)

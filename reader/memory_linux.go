@@ -143,7 +143,6 @@ func memoryRing(size int) int {
 	return all
 }
 
-// windowSize returns the size of the window for a size of a ring of the kernel.
 func windowSize(size int) int {
 	if size == 0 {
 		size = 512 << 10

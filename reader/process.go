@@ -260,7 +260,6 @@ func (p *processes) forget(pid int32) {
 	}
 }
 
-// forgetExited limits how many exited processes are kept.
 func (p *processes) forgetExited() {
 	if len(p.exited) <= maxExited {
 		return

@@ -135,7 +135,6 @@ func (s *scratch) index(list []Field) int {
 	return len(s.seen)
 }
 
-// forget empties the index of so many fields.
 func (s *scratch) forget(fields int) {
 	if clear(s.seen); fields > maxKept {
 		s.seen = nil

@@ -92,7 +92,6 @@ func (s *resolved) take(leaf int32) {
 	*from = slog.Attr{}
 }
 
-// putBack puts all attributes back that were taken out.
 func (s *resolved) putBack() {
 	for i := range s.took {
 		*s.took[i].from = s.took[i].attr
@@ -264,7 +263,6 @@ func (s *resolver) group(a slog.Attr) slog.Attr {
 	return a
 }
 
-// resolve returns what LogValuers and ReplaceAttr make of an attribute.
 func resolve(a slog.Attr, replace func([]string, slog.Attr) slog.Attr, groups []string) slog.Attr {
 	if a.Value.Kind() == slog.KindLogValuer { // Resolve has a defer, which other values need not pay for
 		a.Value = a.Value.Resolve()

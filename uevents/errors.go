@@ -66,7 +66,6 @@ func (e *Error) text() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// remedyRegister says what can be done about a registration that failed.
 func remedyRegister(t Transport, abi ABI, err error) string {
 	switch {
 	case errors.Is(err, errUnwritable):
@@ -102,7 +101,6 @@ func remedyMemory(err error) string {
 	return ""
 }
 
-// remedyWrite says what can be done about a record that the kernel refused.
 func remedyWrite(err error) string {
 	switch {
 	case errors.Is(err, errno.EBADF):
@@ -113,7 +111,6 @@ func remedyWrite(err error) string {
 	return ""
 }
 
-// remedyDelete says what can be done about a deletion that failed.
 func remedyDelete(err error) string {
 	switch {
 	case errors.Is(err, errno.EBUSY):

@@ -217,7 +217,6 @@ func (w *writes) at(rec []byte) *tally {
 	return &w.tallies[bufpool.Spread(rec)/(math.MaxUint64/indexes+1)&w.mask]
 }
 
-// written returns how many writes the kernel took.
 func (w *writes) written() (n uint64) {
 	for i := 0; i < len(w.tallies); i += perStripe {
 		n += w.tallies[i].written.Load()

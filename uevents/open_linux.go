@@ -85,7 +85,6 @@ func explicitPath(o *Options) string {
 	return path
 }
 
-// namesKernel reports whether options or environment say which data file to use.
 func namesKernel(o *Options) bool {
 	_, _, passed := passedDescriptor(os.Getenv, os.Getpid())
 	return passed || o != nil && o.File != nil || explicitPath(o) != ""

@@ -190,7 +190,6 @@ type sharedWord struct {
 	next  int     // where the search for a free bit begins
 }
 
-// enableBit is a bit of a word that a registration has taken.
 type enableBit struct {
 	*sharedWord
 	bit uint8

@@ -62,7 +62,6 @@ func openCheckout(root string) (*checkout, error) {
 
 func dir(m *modfile.File) string { return filepath.Dir(m.Syntax.Name) }
 
-// own reports whether a path is a module of this repository.
 func (c *checkout) own(p string) bool {
 	main := c.modules[0].Module.Mod.Path
 	return p == main || strings.HasPrefix(p, main+"/")
@@ -95,7 +94,6 @@ func (c *checkout) public() (modules []*modfile.File) {
 	return modules
 }
 
-// isPublic reports whether users import or install a module.
 func (c *checkout) isPublic(m *modfile.File) bool {
 	parts := strings.Split(strings.TrimPrefix(m.Module.Mod.Path, c.modules[0].Module.Mod.Path+"/"), "/")
 	return parts[0] != "benchmarks" && parts[0] != "examples" && parts[0] != ".ci" && !slices.Contains(parts, "internal")

@@ -81,7 +81,6 @@ func (e *environment) with(env ...string) *environment {
 	return &environment{e.c, e.dir, slices.Concat(e.env, env)}
 }
 
-// run runs the go command in a directory.
 func (e *environment) run(dir string, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, e.env

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// release is a release that is being made of the commit that is checked out.
 type release struct {
 	repository string
 	version    string

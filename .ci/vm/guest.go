@@ -106,7 +106,6 @@ func (g *guest) start() error {
 	return nil
 }
 
-// runOnce runs a program in a guest of its own.
 func runOnce(m machine, j job, silence time.Duration, out io.Writer) (end ending, err error) {
 	g, err := boot(m, settings{Job: j})
 	if err != nil {

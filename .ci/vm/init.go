@@ -213,7 +213,6 @@ const (
 	guestHome = "/run/home"
 )
 
-// setUp makes the file systems, the name and the network of a guest.
 func setUp(s settings) error {
 	if !s.Counting {
 		if err := writableRoot(); err != nil {

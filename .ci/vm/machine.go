@@ -55,7 +55,6 @@ func (m machine) goArch() string {
 	return "amd64"
 }
 
-// The guest's files in its directory.
 func (m machine) settings() string { return filepath.Join(m.dir, "settings.json") }
 func (m machine) console() string  { return filepath.Join(m.dir, "console.log") }
 func (m machine) initrd() string   { return filepath.Join(m.dir, "initrd") }

@@ -89,7 +89,6 @@ func (r *report) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// follow runs a command that prints what go test -json does.
 func (r *report) follow(cmd *exec.Cmd) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -131,7 +131,6 @@ func summarize(out io.Writer, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// ending is how a program in a guest came to its end.
 type ending struct {
 	status  int    // of the program
 	failure string // why there is no proper status

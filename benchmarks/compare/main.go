@@ -108,7 +108,6 @@ func compare(w io.Writer, before, now *figures.Run) (worse int) {
 	return worse
 }
 
-// ratios prints what each benchmark costs in terms of another one.
 func ratios(w io.Writer, run *figures.Run, of string) error {
 	one, ok := run.Figures[of]
 	if !ok || one.Cost == 0 {

@@ -127,7 +127,6 @@ func (all runs) value(run, name, unit string) (number, error) {
 	return number(v), nil
 }
 
-// about describes the machine, the version and the command of a run.
 func (all runs) about(run string) string {
 	var parts []string
 	for _, key := range []string{"kernel", "host", "processors", "go", "commit", "date", "command"} {

@@ -204,7 +204,6 @@ func (c *Config) budget(processors int) budget {
 	return b
 }
 
-// processors returns how many processors have rings.
 func processors() int {
 	if n, err := perf.CPUs(); err == nil {
 		return n

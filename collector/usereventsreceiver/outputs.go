@@ -22,7 +22,6 @@ import (
 	"github.com/userevents/userevents-go/reader/otlp"
 )
 
-// output delivers the data of one signal.
 type output[T any] struct {
 	signal  string
 	take    func(*otlp.Converter) T
@@ -90,7 +89,6 @@ func (o *output[T]) setConsumer(next interface{ Capabilities() consumer.Capabili
 	o.consume, o.mutates = consume, next.Capabilities().MutatesData
 }
 
-// outputs deliver the data of all signals.
 type outputs struct {
 	logs      output[plog.Logs]
 	traces    output[ptrace.Traces]

@@ -106,7 +106,6 @@ func unavailable(err error) string {
 	return "error"
 }
 
-// checkInterval is how often the state of the rings is checked.
 const checkInterval = 10 * time.Second
 
 // nextCheck returns the time until the next check.

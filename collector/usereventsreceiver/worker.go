@@ -17,7 +17,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// worker decodes the records of the queue, converts them and delivers batches.
 type worker struct {
 	*session
 	decode    reader.DecodeOptions

@@ -148,7 +148,6 @@ func newMetricReader(ctx context.Context, name string) (sdkmetric.Reader, error)
 	return sdkmetric.NewPeriodicReader(e, producers...), nil
 }
 
-// otlpProtocol returns the protocol of OTLP that the environment names for a signal.
 func otlpProtocol(signal string) string {
 	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 }
@@ -162,7 +161,6 @@ func notListed(name, protocol string) error {
 		"An exporter that the program registers with OpenTelemetry's autoexport must be the variable's whole value")
 }
 
-// metricProducers returns the option for the producers of OTEL_METRICS_PRODUCERS.
 func metricProducers() (opts []sdkmetric.PeriodicReaderOption, err error) {
 	const variable = "OTEL_METRICS_PRODUCERS"
 	for _, name := range list(os.Getenv(variable)) {

@@ -49,7 +49,6 @@ func NewLoggerProvider(name string, opts ...ProviderOption) (*LoggerProvider, er
 	return p, errors.Join(err, resErr)
 }
 
-// logger emits the records of one instrumentation scope.
 type logger struct {
 	embedded.Logger
 

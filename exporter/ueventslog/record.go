@@ -65,7 +65,6 @@ func (d *recordData) fill(r *sdklog.Record) {
 	d.scope = r.InstrumentationScope()
 }
 
-// putOrigin writes the fields about scope and resource.
 func (d *recordData) putOrigin(b *payload.Builder, o *attrs.Origin) {
 	if d.known != nil {
 		o.PutKnown(b, d.known)

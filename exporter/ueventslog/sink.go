@@ -47,7 +47,6 @@ func (s *sink) total() uevents.EventStats {
 	return n
 }
 
-// events are those of a provider, a processor or an exporter.
 type events struct{ sink *sink }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and the other methods do nothing; Export returns

@@ -158,7 +158,6 @@ func histogramSchema(texts []int, own ...int) *payload.Schema {
 	return schema(texts, append(common, own...)...)
 }
 
-// putValue writes the value of a gauge, a sum or an exemplar.
 func putValue[N int64 | float64](r *component.Record, v N) {
 	putNumber(r, value, v)
 	whole, micro := integers(v)

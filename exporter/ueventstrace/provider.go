@@ -97,7 +97,6 @@ func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 	return &tracer{all: sink.All, sink: sink, provider: p, origin: newOrigin(scope, p.resource, sink.Limit)}
 }
 
-// tracer starts the spans of one instrumentation scope.
 type tracer struct {
 	embedded.Tracer
 

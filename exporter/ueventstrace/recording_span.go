@@ -428,7 +428,6 @@ func errorEvent(err error, options []trace.EventOption) (string, trace.EventConf
 	return semconv.ExceptionEventName, c
 }
 
-// maxStack is the size of a stack trace that the SDK records.
 const maxStack = 2048
 
 // stack returns the stack of the goroutine.

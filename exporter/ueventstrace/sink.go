@@ -22,7 +22,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// sink is where a processor or an exporter writes spans.
 type sink struct {
 	component.Component
 

@@ -164,7 +164,6 @@ func AppendString(dst []byte, s string) []byte {
 // need. Whatever is in the slice behind the value is overwritten at will. The slice itself stays as
 // it is: a pointer to it is passed, since its capacity would be one more thing to pass on.
 
-// stringRoom is what putString wants at least.
 const stringRoom = 24
 
 // putString puts s in quotes, with the byte next behind it. It returns 0 also if a

@@ -141,7 +141,6 @@ func CopyPlain(b []byte, i int, s string) bool {
 	return marks&Highs == 0
 }
 
-// maxEscape is the length of the longest escape of one character or byte.
 const maxEscape = len(`\ud800\udc00`)
 
 // EscapeLen returns the length of an escape whose character behind the backslash is c, in plain text or in JSON. An

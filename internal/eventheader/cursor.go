@@ -344,7 +344,6 @@ type field struct {
 	array           uint8  // flagFixed, flagVariable or 0
 }
 
-// readMeta reads a field's name, type and tag, and the count of a fixed array.
 func (c *Cursor) readMeta() bool {
 	n := bytes.IndexByte(c.meta[c.pos:], 0)
 	if n < 0 {

@@ -23,7 +23,6 @@ func (ev *Event) AppendFieldsJSON(dst []byte) ([]byte, error) {
 	return b, nil
 }
 
-// appendMembers appends all fields that a cursor has to come.
 func appendMembers(dst []byte, c *Cursor) []byte {
 	comma := false
 	for c.Next() {
@@ -165,7 +164,6 @@ func appendFloat(dst []byte, v float64, size int) []byte {
 	return append(dst[:start], fixed...)
 }
 
-// appendEscaped appends a text as the inside of a JSON string.
 func appendEscaped(dst, b []byte, form textForm) []byte {
 	if form == formUTF8 {
 		// Most text is ASCII that needs no escape.

@@ -62,7 +62,6 @@ func WhileRecording(tb testing.TB, f func(), tool string, args ...string) {
 	}, "trace-cmd does not read all records")
 }
 
-// unread returns how many records are in the buffers of ftrace.
 func unread(tb testing.TB) uint64 {
 	tb.Helper()
 	fs, err := tracefs.Find()

@@ -177,7 +177,6 @@ func (s *Session) forget(d *descriptor) {
 	s.forgetIfRead(src)
 }
 
-// maxKept limits the sources that are kept for their losses.
 const maxKept = 1000
 
 // forgetIfRead removes a source that is detached and completely read. One with losses is kept until Overran has told of them, so that

@@ -146,7 +146,6 @@ func (s *Session) openTasks(r *cpuRing) (err error) {
 	return errors.Join(err, tasks.setOutput(r.owner), tasks.enable(true))
 }
 
-// lostTasks reads how many records of tasks the kernel lost.
 func (r *cpuRing) lostTasks() (uint64, error) {
 	if r.tasks == nil {
 		return 0, nil
@@ -229,7 +228,6 @@ func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
 	return append(dst, r.data[:n-first]...)
 }
 
-// minOverwrite is the smallest size of an overwritten ring.
 const minOverwrite = 64 << 10
 
 // unsafePart is the size at the oldest end of an overwritten ring that writers may be changing before they move head: one

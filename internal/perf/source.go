@@ -199,7 +199,6 @@ func closeAll(list []*descriptor) error {
 	return errors.Join(errs...)
 }
 
-// pause is the state of a source between Pause and Resume.
 type pause struct {
 	since  time.Time         // zero if the source is not paused
 	format tracepoint.Format // of the event at that time

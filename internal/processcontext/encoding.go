@@ -41,7 +41,6 @@ const (
 	listValues         = 1<<3 | length
 )
 
-// encode returns the payload for a resource.
 func encode(resource []Attribute) ([]byte, error) {
 	payload := appendBytes(nil, contextResource, appendAttributes(nil, resource, maxDepth))
 	if len(payload) > maxPayload {

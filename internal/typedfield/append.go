@@ -99,7 +99,6 @@ func putDataLoc(b []byte, at, offset, size int) {
 // the word itself: that of the length's higher half, which is 0.
 func putNoText(b []byte, start, at int) { putDataLoc(b, at, at-start+lengthHigh, 1) }
 
-// maxWord is the largest size or offset that a location word holds.
 const maxWord = 0xFFFF
 
 // locSize is the size in bytes of a location word.

@@ -31,7 +31,6 @@ type step struct {
 	n     int     // size of an array or an id in bytes, or a scale
 }
 
-// opcode says what a field is, and what to do with it.
 type opcode uint8
 
 const (

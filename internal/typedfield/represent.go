@@ -151,7 +151,6 @@ func parseTag(s string) (fieldTag, string) {
 	return t, fmt.Sprintf("unknown option %q", option)
 }
 
-// textType is what every value that is written as text is declared as.
 var textType = tracepoint.Dynamic(tracepoint.Char)
 
 // wholeTypes are types that are written as a whole, whatever they consist of.

@@ -155,7 +155,6 @@ func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 	return size
 }
 
-// reserve makes room for n fields, and for the attributes that all records have.
 func (c *Converter) reserve(to pcommon.Map, n int) {
 	if n <= searchable { // putMany makes room itself
 		to.EnsureCapacity(n + c.own)

@@ -16,7 +16,6 @@ const (
 	exemplarSize = len(`{"filteredAttributes":[],"timeUnixNano":"","asDouble":,"spanId":"","traceId":""},`) + 2*numberSize + 2*(16+8)
 )
 
-// metricKey identifies a metric within a batch.
 type metricKey struct {
 	origin      origin
 	name, unit  string

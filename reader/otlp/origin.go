@@ -34,7 +34,6 @@ type origin struct {
 	scope    *scope
 }
 
-// origins caches resources and scopes by the records' data.
 type origins struct {
 	resources map[string]*resource
 	scopes    map[string]*scope

@@ -122,7 +122,6 @@ type span struct {
 	begin, end int
 }
 
-// fit truncates a payload that is larger than the limit.
 func (b *Builder) fit() {
 	f := fittings.Get().(*fitting)
 	*f = fitting{schema: b.schema, buf: b.Buf, spans: f.spans[:0]}

@@ -16,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// directory makes the directory of this user's programs.
 func directory() (string, error) {
 	if sys.Secure() {
 		return "", errors.New("the environment of a caller with fewer privileges names no directory")

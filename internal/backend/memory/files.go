@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// files are the two files of a program, mapped.
 type files struct {
 	dataFD, controlFD int
 	data              *layout.Data

@@ -83,7 +83,6 @@ func (b *batch) release(until uint64) {
 	b.ready = b.next + n
 }
 
-// take returns the next record that is ready.
 func (b *batch) take(r *Record) bool {
 	if b.next == b.ready {
 		return false

@@ -391,7 +391,6 @@ func (s *Session) lost(id uint32) uint64 {
 	return s.losses[shown.Bank.Load()&1][id].Load()
 }
 
-// clearWishes takes the session's bits away.
 func (s *Session) clearWishes() {
 	s.p.control.Claimed.And(^uint32(1 << s.i))
 	s.p.control.Sessions[s.i].PatternsSize.Store(0)

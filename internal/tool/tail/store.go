@@ -83,7 +83,6 @@ func (b *Buffer) unmark() {
 	b.forget(g)
 }
 
-// mark is a group whose records are let through.
 type mark struct {
 	group *group
 	since uint64 // when it was marked, at least

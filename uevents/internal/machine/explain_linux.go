@@ -142,7 +142,6 @@ func (f *Facts) diagnoseStatus(path string, err *abi.StatusError) diagnosis {
 	return diagnosis{}
 }
 
-// allow says how to give a user access to the data file.
 func (f *Facts) allow(file string) string {
 	dir := filepath.Dir(file)
 	return f.grant(fmt.Sprintf("chgrp tracers %s %s; chmod g+x %s; chmod g+w %s", dir, file, dir, file))
@@ -209,7 +208,6 @@ func (f *Facts) lockdownFinding() Finding {
 	return finding
 }
 
-// permissions lists modes and owners of what a program needs.
 func (f *Facts) permissions() string {
 	dir, ok := f.tracefsDir()
 	if !ok {

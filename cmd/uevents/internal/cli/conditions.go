@@ -149,7 +149,6 @@ func parseCondition(flag, text string) (*reader.Condition, error) {
 	return nil, usageError{fmt.Errorf("%s: %s\n%s", flag, cutAround([]rune(wrong.Problem), 0, 200), showPlace(wrong.Text, wrong.At))}
 }
 
-// placeWidth is how many characters of a condition an error shows.
 const placeWidth = 70
 
 // showPlace returns a line with a condition, and one with a mark below the byte at an offset. Of a long condition it is what is around it.

@@ -42,7 +42,6 @@ type env struct {
 	color   string // --color
 }
 
-// newEnv returns the process's environment.
 func newEnv() *env {
 	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, foreground: foreground, color: "auto"}
 }
@@ -61,7 +60,6 @@ func terminal(stream any) (size terminalSize, ok bool) {
 	return terminalSize{columns, lines}, true
 }
 
-// colored reports whether standard output has colours.
 func (e *env) colored() bool {
 	_, terminal := e.terminal(e.out)
 	return output.UseColor(e.color, terminal)
@@ -146,7 +144,6 @@ func outputFlag(cmd *cobra.Command, value *string, formats ...string) {
 	completeFlag(cmd, "output", formats...)
 }
 
-// choice is the value of a flag that accepts a few values.
 type choice struct {
 	value *string
 	of    []string

@@ -122,7 +122,6 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	return "", h.parse(hist, &task)
 }
 
-// maxHistRows is how many values are told apart.
 const maxHistRows = 8192
 
 // trigger returns the trigger for a histogram, or with what to do with it the one that does it.

@@ -299,7 +299,6 @@ func (e *env) openRecorded(ctx context.Context, path string, table *symbols.Tabl
 	return recordedInput{r, f}, nil
 }
 
-// recordedFrom returns the records of a file, whose content is its format.
 func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (recorded, error) {
 	st, err := f.Stat()
 	if err != nil {

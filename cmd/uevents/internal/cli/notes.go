@@ -50,7 +50,6 @@ type failure struct {
 	events        []string // none if the text does not name them
 }
 
-// maxFailures is how many errors of attaching are reported individually.
 const maxFailures = 10
 
 // opened reports the attached events. similar is the question of didYouMean.
@@ -122,7 +121,6 @@ func (n *notes) smaller(st *reader.Stats) {
 	}
 }
 
-// lessMemory is why rings are smaller than requested.
 const lessMemory = "more is half of the free memory, or the kernel locks no more (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)"
 
 func (n *notes) add(format string, args ...any) {

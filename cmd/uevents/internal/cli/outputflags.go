@@ -113,7 +113,6 @@ func (g *grep) matches(ev *reader.Event) bool {
 	return g.re.Match(bytes.TrimSuffix(g.line.Bytes(), []byte{'\n'})) // so that $ is its end
 }
 
-// newJSONTopic returns the help topic on the JSON objects of -o json.
 func newJSONTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "json",

@@ -95,7 +95,6 @@ type contents struct {
 	recent    *reader.Process // of the last record; nil if it is unknown, or the record does not count
 }
 
-// maxProcesses limits how many processes are counted.
 const maxProcesses = 1 << 16
 
 func (c *contents) add(ev *reader.Event) {

@@ -351,7 +351,6 @@ func (r *recording) empty(f *os.File, st fs.FileInfo) error {
 	return f.Truncate(0)
 }
 
-// buffered creates the file of a recording that has one, and returns its buffer.
 func (r *recording) buffered() (io.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {

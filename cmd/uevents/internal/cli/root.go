@@ -100,7 +100,6 @@ func untilSignal() (context.Context, context.CancelFunc) {
 	}
 }
 
-// run runs a command line and returns its exit code.
 func run(ctx context.Context, e *env, args []string) int {
 	root := newRootCommand(e)
 	root.SetArgs(args)

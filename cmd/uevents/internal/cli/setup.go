@@ -88,7 +88,6 @@ Events belong to one group: setup does not take them from another.`,
 // groupName matches the names that groupadd(8) accepts on all distributions: they need no quotes in commands and units.
 var groupName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 
-// setupPlan lists the steps that grant a group its permissions.
 type setupPlan struct {
 	Group string      `json:"group"`
 	Steps []setupStep `json:"steps"`
@@ -96,7 +95,6 @@ type setupPlan struct {
 	Replaces string `json:"replaces,omitempty"`
 }
 
-// loss says which group loses its permissions for the files of a tracefs.
 func (p *setupPlan) loss(dir string) string {
 	return fmt.Sprintf("files of %s belong to the group %s, which would lose its permissions", dir, p.Replaces)
 }
@@ -236,7 +234,6 @@ func (p *setupPlan) apply() error {
 	return nil
 }
 
-// print prints the steps as lines that can be copied to a shell.
 func (p *setupPlan) print(e *env) error {
 	table := output.Table{}
 	var files strings.Builder

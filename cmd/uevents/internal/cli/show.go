@@ -188,7 +188,6 @@ func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
 	return in, errors.Join(errs[:]...) == nil && (in.Enabled || in.Filter != "" || len(in.Triggers) > 0)
 }
 
-// operators returns the operators that the kernel's filters support for a field.
 func operators(t tracepoint.Type, textFilters bool) []string {
 	switch {
 	case (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && (t.Location != tracepoint.Fixed || t.Len > 0):

@@ -95,7 +95,6 @@ func (f *tailFlags) open(e *env, o *reader.Options) (live, error) {
 	return t, err
 }
 
-// tailed is a reader of the records that a Buffer lets through.
 type tailed struct {
 	live
 

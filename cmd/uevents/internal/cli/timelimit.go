@@ -22,7 +22,6 @@ const withoutTerminal = 10 * time.Minute
 // envDuration is the environment variable with another time in place of withoutTerminal.
 const envDuration = "USER_EVENTS_DURATION"
 
-// timeLimit is the flag --duration of a command that shows what it reads.
 type timeLimit struct {
 	duration time.Duration
 	byItself bool // the duration was not asked for on the command line

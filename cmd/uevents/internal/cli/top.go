@@ -407,17 +407,14 @@ func (c *recordCounter) counts(*reader.Stats) counts {
 
 func (*recordCounter) lost(st *reader.Stats) uint64 { return st.Total.Lost }
 
-// workloadNames are the names of the containers and pods in rows.
 type workloadNames struct {
 	root  string            // of the machine's files
 	names map[string]string // by id and uid
 	read  time.Time
 }
 
-// namesInterval is the interval of looks for the names of new containers and pods.
 const namesInterval = 10 * time.Second
 
-// add adds names to rows, as far as they are known.
 func (w *workloadNames) add(list []hits, now time.Time) {
 	for i := range list {
 		h := &list[i]

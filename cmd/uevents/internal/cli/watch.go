@@ -292,7 +292,6 @@ func (w *watcher) show() error {
 	}
 }
 
-// event shows a record within the rate and the limit.
 func (w *watcher) event(ev *reader.Event) error {
 	w.notes.process(ev)
 	if !w.grep.matches(ev) {
@@ -355,7 +354,6 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// sayBeyond reports records that the rate excluded.
 func (w *watcher) sayBeyond() {
 	if n := w.beyond - w.said; n > 0 {
 		w.said = w.beyond

@@ -18,13 +18,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// workloadFlags are the flags that select the records of units, containers and pods.
 type workloadFlags struct {
 	units, containers, pods []string
 	root                    string // of the machine's files
 }
 
-// workloadHelp is the part on these flags in the help topic about conditions.
 const workloadHelp = `--unit, --container and --pod select what a unit of systemd, a container or a pod writes. Of
 the same flag each value may match, of different ones all have to. A unit that starts later is
 selected, too. Names of containers and pods are looked up once, at the start, in the files of

@@ -297,7 +297,6 @@ func named[T any, N interface {
 	}
 }
 
-// element is how an element of an array is written and read.
 type element[E any] struct {
 	append func(b []byte, e *E, c *clock) []byte
 	parse  func(v reader.Value) (E, error)

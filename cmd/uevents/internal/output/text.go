@@ -225,7 +225,6 @@ const (
 // gutter is a column of text that keeps its place: it is as wide as the widest text was until now.
 type gutter int
 
-// pad appends spaces behind a text of n characters.
 func (g *gutter) pad(b []byte, n int) []byte {
 	*g = max(*g, gutter(n))
 	for ; n < int(*g); n++ {

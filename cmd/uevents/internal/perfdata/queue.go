@@ -118,7 +118,6 @@ func (q *queue) read(r *Reader) error {
 	return nil
 }
 
-// leastBody is the size that records must have behind their header.
 var leastBody = map[uint32]int{typeAuxtrace: 8, typeTracingData: 4, typeHeaderAttr: leastAttr, typeFeature: 8}
 
 func (q *queue) malformed(format string, args ...any) error {

@@ -180,7 +180,6 @@ type losses struct {
 	ofEvents map[string]uint64 // by name
 }
 
-// lost learns from a record about losses.
 func (r *Reader) lost(rec record) error {
 	c := &cursor{b: rec.body()}
 	if rec.kind() == typeLostSamples { // u64 lost
@@ -237,7 +236,6 @@ func (l *layout) fullName() string {
 	return l.system + ":" + l.name
 }
 
-// task applies a record about processes.
 func (r *Reader) task(rec record) {
 	c := &cursor{b: rec.body()}
 	word := func() int32 { return int32(c.u32()) }

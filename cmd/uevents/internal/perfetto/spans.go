@@ -76,7 +76,6 @@ func (p *Writer) writeSpan(ev *reader.Event) {
 	p.event(end, track, sliceEnd, nil)
 }
 
-// describeSpan appends the data at the beginning of a slice.
 func (p *Writer) describeSpan(m *message, ev *reader.Event) {
 	p.describeEvent(m, ev)
 	annotateIDs(m, ev)
@@ -193,7 +192,6 @@ type placed struct {
 	parent     spanID
 }
 
-// sliceTrack is a track of a trace, with its outermost slices in order of time.
 type sliceTrack struct {
 	uuid   uint64
 	slices []placed

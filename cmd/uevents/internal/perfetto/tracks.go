@@ -55,7 +55,6 @@ func remember[K comparable, V any](m map[K]V, key K, v V, limit int) {
 	m[key] = v
 }
 
-// describe appends a packet with the description of a track.
 func (p *Writer) describe(uuid uint64, rest func(m *message)) {
 	begin := p.m.begin(tracePacket)
 	p.m.uint(packetSequence, sequence)

@@ -10,7 +10,6 @@ import (
 	"sort"
 )
 
-// executable is a mapped program or library.
 type executable struct {
 	segments []elf.ProgHeader
 	golang   *goTable    // nil if there is none

@@ -137,7 +137,6 @@ func (t *goTable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	return f.appendFrame(frames, t.names.text(uint64(f.u32(4))), pc, false), true
 }
 
-// function is a runtime._func.
 type function struct {
 	t     *goTable
 	b     table

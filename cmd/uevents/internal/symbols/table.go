@@ -142,7 +142,6 @@ func (t *Table) openExecutable(pid int32, m *Mapping) (*executable, identity) {
 	return x, id
 }
 
-// evict removes the least recently used executable.
 func (t *Table) evict() {
 	var oldest identity
 	least := ^uint64(0)
