@@ -30,8 +30,7 @@ type Event struct {
 	System, Name string // of the tracepoint
 	Kind         Kind
 
-	// Severity is the severity of a log record, or of the level of an EventHeader event; else 0. SeverityText is the
-	// program's own name for it, such as INFO+1, or empty.
+	// Severity is that of a log record, or of an EventHeader event's level; else 0. SeverityText is the program's name.
 	Severity     Severity
 	SeverityText string
 
@@ -61,8 +60,7 @@ type Event struct {
 	Status        Status
 	StatusMessage string
 	Duration      time.Duration
-	// EventCount and LinkCount are the numbers of the span's events and links, in its record or in separate records.
-	// NestedEvents and NestedLinks are those in the record.
+	// EventCount and LinkCount number the span's events and links; NestedEvents and NestedLinks are in its record.
 	EventCount, LinkCount uint32
 	NestedEvents          []NestedEvent
 	NestedLinks           []NestedLink

@@ -22,8 +22,7 @@ func ParseJSON(text string) (v Value, ok bool) {
 	return s.json(text)
 }
 
-// jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Strings
-// without escapes share the memory of the text.
+// jsonText reads JSON (RFC 8259) with any bytes in strings. Those without escapes share the memory of the text.
 type jsonText struct {
 	s       string
 	i       int

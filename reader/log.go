@@ -218,8 +218,7 @@ func severityOfHeader(level eventheader.Level) Severity {
 
 func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
 
-// lift moves attributes with reserved names from Event.Fields to the event's struct fields. OpenTelemetry's adapters
-// write these attributes for lack of a field.
+// lift moves reserved names from Event.Fields, where OpenTelemetry's adapters write them, to struct fields.
 func lift(ev *Event) {
 	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
 		return (strings.HasPrefix(f.Name, otelPrefix) || strings.HasPrefix(f.Name, ownPrefix)) && ev.reserved(f)

@@ -62,8 +62,7 @@ type Notice struct {
 	Gap time.Duration
 }
 
-// maxNotices is how many notices wait for Next. Further ones are dropped: a program that creates very many events which
-// cannot be attached makes all notices look the same.
+// maxNotices limits the notices that wait for Next: very many events of a program that fail look the same.
 const maxNotices = 4096
 
 func (r *Reader) notify(n Notice) {
@@ -224,8 +223,7 @@ func (r *Reader) forgetSources(st *perf.Stats) {
 // State is the part of Stats that needs no system call, however many events are attached.
 type State struct {
 	Attached int // events of the kernel and of shared memory that are attached
-	// NeverMatch is the number of events that Options.Events select and that are not attached: none of their records can meet
-	// Options.Where, or be of Options.Kinds.
+	// NeverMatch is how many selected events are not attached: no record can meet Options.Where or be of Options.Kinds.
 	NeverMatch int
 
 	// Each record that was read and not excluded is in one of Selected, Unselected and Copies.

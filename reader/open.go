@@ -35,11 +35,9 @@ type Options struct {
 	Events []string
 	// Excludes are patterns of events that are not attached, even if they match Events.
 	Excludes []string
-	// Processes are the ids of the processes whose records are read; nil means all. The kernel records other processes
-	// too, and the Reader excludes their records.
+	// Processes are the ids of the processes to read; nil means all. The Reader excludes others' records.
 	Processes []int
-	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
-	// in and below it. Open fails if it does not exist.
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice, to whose processes recording is limited.
 	Cgroup string
 	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
 	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
@@ -407,8 +405,7 @@ func (s *selection) wants(system, name string) bool {
 	return slices.ContainsFunc(s.events, selects) && !slices.ContainsFunc(s.excludes, matches)
 }
 
-// probePrefix begins the names of the events by which the command uevents doctor checks a machine. It removes them, which
-// the kernel refuses while a tool is attached.
+// probePrefix begins the events' names of uevents doctor, which cannot remove them while a tool is attached.
 const probePrefix = "uevents_doctor"
 
 // hasErrors reports whether the name of a tracepoint says that its records are errors.

@@ -44,8 +44,7 @@ type Process struct {
 	ResourceJSON string
 }
 
-// Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
-// is "" if neither is known, or if p is nil.
+// Program returns the last element of Exe, or else Comm, which threads can change; "" if unknown, or if p is nil.
 func (p *Process) Program() string {
 	switch {
 	case p == nil:
@@ -200,8 +199,7 @@ func (t *task) setCgroup(of Process) {
 	t.Cgroup, t.Unit, t.ContainerID, t.PodUID = of.Cgroup, of.Unit, of.ContainerID, of.PodUID
 }
 
-// hasThreads reports whether a process has other threads than the one that it began with. The kernel reports the exit of
-// that one while the others may run on.
+// hasThreads reports whether a process has more than its first thread, whose exit the kernel reports while others run.
 func (p *processes) hasThreads(pid int32) bool {
 	own := strconv.Itoa(int(pid))
 	threads, err := os.ReadDir(filepath.Join(p.proc, own, "task"))
@@ -276,8 +274,7 @@ func (p *processes) forgetExited() {
 // maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
 const maxWriters = 1024
 
-// wrote notes that a process wrote a record. The end of one in another PID namespace, which has no id, is not noticed, so it
-// is not known when the last writer ends.
+// wrote notes that a process wrote a record. Without an id, in another PID namespace, the last writer's end is not known.
 func (s *source) wrote(pid int32) {
 	switch {
 	case s.writers == nil:

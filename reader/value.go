@@ -115,8 +115,7 @@ func lookup(fields []Field, name string) (Value, bool) {
 // String returns the value as [Value.AppendText] formats it.
 func (v Value) String() string { return string(v.AppendText(nil)) }
 
-// AppendText appends the value as one line of printable characters: a text without quotes, with the escapes of package
-// text; other types as AppendJSON formats them.
+// AppendText appends the value as one printable line: a text with the escapes of package text, or as AppendJSON.
 func (v Value) AppendText(dst []byte) []byte {
 	if v.typ == TypeString {
 		dst, _ = text.Append(dst, v.str, math.MaxInt)
@@ -217,8 +216,7 @@ func appendBase64(dst, b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 }
 
-// number returns the JSON number at the start of s, and its length, or 0 if there is none. Integers of up to 64 bits
-// are exact; other numbers are floats.
+// number returns the JSON number at the start of s, an exact integer up to 64 bits or a float, and its length, or 0.
 func number(s string) (v Value, n int) {
 	negative := n < len(s) && s[n] == '-'
 	if negative {

@@ -69,8 +69,7 @@ type Options struct {
 	// with a hash, which [Handler.Stats] shows. The fields of the levels' events never change.
 	Naming uevents.Naming
 
-	// Provider registers the events. The caller owns it: Close leaves it open. With nil, New opens one with
-	// [uevents.Open], which Close closes.
+	// Provider registers the events; Close leaves it open. With nil, New opens one, and Close closes it.
 	Provider *uevents.Provider
 }
 

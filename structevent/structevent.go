@@ -26,8 +26,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
-// Close. Events come from [Define].
+// Event is an event whose records are values of T, by [Define]. It may be used concurrently, also after Close.
 type Event[T any] struct {
 	ev        *uevents.Event
 	plan      *typed.Plan[T] // nil if T or the name cannot be declared

@@ -68,8 +68,7 @@ func (n EventStats) Add(more EventStats) EventStats {
 // Enabled reports whether the event is enabled: a tracing tool is attached. It is one load and one branch, takes
 // no lock, and returns false after the event or its provider was closed.
 func (e *Event) Enabled() bool {
-	// Zero first, which saves the disabled path the load of the mask. One expression, since
-	// the compiler marks inlined statements with a no-op each.
+	// Zero first saves the disabled path a load. One expression: inlined statements cost a no-op each.
 	return e.word.Load().Load() != 0 && e.bit()
 }
 
@@ -301,8 +300,7 @@ func (p *Provider) NewGroup() *Group {
 	return g
 }
 
-// Enabled reports whether any event of the group is enabled. It calls nothing, so that a
-// function that does nothing else needs no stack.
+// Enabled reports whether any event of the group is enabled, without calls that need a stack.
 func (g *Group) Enabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyBit() }
 
 // anyBit reports whether the bit of any event of the list is set. It tests for words that are not zero first, which takes

@@ -90,8 +90,7 @@ func namesKernel(o *Options) bool {
 	return passed || o != nil && o.File != nil || explicitPath(o) != ""
 }
 
-// mostTelling chooses among the errors of several places: a file that is there and refuses
-// says more than one that is not there.
+// mostTelling chooses an error: a file that refuses says more than one that is missing.
 func mostTelling(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return !missing(err) })
 	return errs[max(i, 0)]

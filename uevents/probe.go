@@ -12,8 +12,7 @@ type Report struct {
 	Err error
 	// Transport is the way that events of [Open] with the same options take, [TransportOff] if there is none.
 	Transport Transport
-	// ABI is the generation of the kernel's interface, [ABIUnknown] if there is none or it could not
-	// be told, or events take another way.
+	// ABI is the generation of the kernel's interface, [ABIUnknown] without one or if it is not known.
 	ABI ABI
 	// DataFile is the file that [Open] uses, "" if there is none.
 	DataFile string

@@ -58,11 +58,9 @@ func openTransport(o *Options) (backend.Backend, Transport, error) {
 	return nil, TransportOff, err
 }
 
-// Provider is an open user_events_data: what a program registers its events with. Its
-// methods may be called concurrently.
+// Provider is an open user_events_data that registers events. It may be used concurrently.
 //
-// A provider that the kernel refused, see [Open], works like any other; its events are
-// never enabled. So does a nil or zero Provider.
+// A provider that [Open] could not connect, nil and zero work, too; their events are never enabled.
 type Provider struct {
 	res    *resources // nil if unavailable
 	err    error      // why it is

@@ -72,8 +72,7 @@ func (r *resources) registerLocked(reg *registration) (answer backend.Registrati
 	if len(reg.groups) > 0 {
 		first = reg.groups[0]
 	}
-	// Bits that the kernel is still freeing stay taken meanwhile, so that each attempt has
-	// another word, and at last one that was never used.
+	// Bits that the kernel still frees stay taken, so that attempts reach a word that was never used.
 	var freeing []enableBit
 	defer func() {
 		for _, b := range freeing {
@@ -215,8 +214,7 @@ func (r *resources) takeBit(g *Group, fresh bool) (enableBit, error) {
 	return w.take(), nil
 }
 
-// take takes a free bit, of which there must be one: the next behind the bit taken last, so
-// that the bit freed first is used again first.
+// take takes the next free bit behind the last, so that the first one freed is first reused.
 func (w *sharedWord) take() enableBit {
 	free := bits.RotateLeft(uint(^w.used), -w.next)
 	bit := (w.next + bits.TrailingZeros(free)) % backend.WordBits

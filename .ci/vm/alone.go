@@ -51,8 +51,7 @@ func runAlone(cmd *exec.Cmd, port *os.File) (status int, err error) {
 	return status, err
 }
 
-// startTime is the guest's clock at the start of every benchmark, in seconds since 1970: how
-// long it takes to format a time depends on its digits.
+// startTime is every benchmark's clock at the start, in seconds since 1970: formatting depends on its digits.
 const startTime = 1767225600 // 2026-01-01
 
 // rest sleeps to a full minute since the boot, and for a minute at least: what the guest still

@@ -115,8 +115,7 @@ func runOnce(m machine, j job, silence time.Duration, out io.Writer) (end ending
 	return g.run(j, silence, out)
 }
 
-// run runs a program and copies what it prints to out. The error is about the host; what the guest did wrong is in the ending.
-// After a failure the guest has ended.
+// run runs a program and copies what it prints to out. The error is about the host. After a failure the guest has ended.
 func (g *guest) run(j job, silence time.Duration, out io.Writer) (end ending, err error) {
 	if !g.ready { // it says so, with a status
 		end, err = g.follow(g.machine.patience, out)

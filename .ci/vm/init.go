@@ -149,8 +149,7 @@ func waitFor(pid int) (status int, err error) {
 	}
 }
 
-// asHost runs a program in a guest that plays a machine that is no guest, and fails it if the
-// machine is not what it was before.
+// asHost runs a program in a guest that plays a host, and fails it if it changes the machine.
 func asHost(cmd *exec.Cmd, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) (status int, err error) {
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "USEREVENTS_") && v != emulated })
 	before, err := snapshot(cmd.Env)
@@ -208,8 +207,7 @@ func snapshot(env []string) ([]string, error) {
 
 const (
 	tracing = "/sys/kernel/tracing"
-	// guestHome is the home directory of tests: empty, so that no configuration of the host
-	// changes what perf or trace-cmd print.
+	// guestHome is the home directory of tests: empty, without the host's configuration of perf and trace-cmd.
 	guestHome = "/run/home"
 )
 

@@ -115,8 +115,7 @@ func newTelemetry(set receiver.Settings) (*telemetry, error) {
 	return &telemetry{b, attribute.String("receiver", set.ID.String())}, err
 }
 
-// eventAttribute returns the attribute for an event. Programs choose the names of events, and text that is not UTF-8 would make all
-// metrics of the Collector unreadable.
+// eventAttribute returns the attribute for an event, in UTF-8: a program's other name would break all the Collector's metrics.
 func eventAttribute(name string) attribute.KeyValue {
 	return attribute.String("event", strings.ToValidUTF8(name, "\uFFFD"))
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// session collects events for the receivers of one configuration. One goroutine moves records from the rings to the
-// queue, another one decodes, converts and delivers them.
+// session collects events of one configuration: one goroutine fills the queue, another decodes, converts and delivers.
 type session struct {
 	cfg       *Config
 	open      opener

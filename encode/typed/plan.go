@@ -91,6 +91,5 @@ const MaxFieldName = typedfield.MaxFieldName
 //   - A name that is longer than [MaxFieldName] then is cut, and ends in an underscore and
 //     eight hex digits, the 32-bit FNV-1a hash of the original.
 //
-// The result always is a valid name of a field or, unless it is enable or filter, of an event.
-// Different names may have the same result.
+// The result is a valid name of a field or, unless enable or filter, of an event, but not unique.
 func FieldName(name string) string { return typedfield.FieldName(name) }

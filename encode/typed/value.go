@@ -11,8 +11,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Record is a decoded record. It refers to the bytes that it was decoded from: it is good
-// for as long as these do not change.
+// Record is a decoded record. It refers to the bytes that it was decoded from.
 type Record struct {
 	decoder *Decoder
 	data    []byte

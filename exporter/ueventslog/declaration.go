@@ -22,8 +22,7 @@ type AnyDeclaration interface{ declaration() *declaration }
 
 // DeclarationOptions are the options of [Declare].
 type DeclarationOptions struct {
-	// Name is the event's name behind that of the provider and _log_. Empty means the event name of the records, as
-	// [typed.FieldName] makes a name of it.
+	// Name is the event's name behind the provider's and _log_, by default [typed.FieldName] of the records' event name.
 	Name string
 
 	// Severities are the severities at which the program logs the record; one of each range is enough. At other

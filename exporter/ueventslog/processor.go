@@ -44,8 +44,7 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 //
 // The ids of a span of package ueventstrace's own provider are those that the span has in events.
 //
-// Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
-// handler; [Processor.Stats] counts all.
+// Errors are the kernel's. OpenTelemetry's error handler gets one in ten seconds; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(ctx context.Context, r *sdklog.Record) error {
 	return p.sink.Report(p.sink.writeSDK(ctx, r))
 }
@@ -70,8 +69,7 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 // records. Once ctx is done it writes no more records and returns an error that wraps that of ctx. After Shutdown it
 // returns [sdklog.ErrExporterShutdown].
 //
-// If the kernel refuses a record, Export writes the others nevertheless. At most one such error in ten seconds is
-// returned; [Exporter.Stats] counts all.
+// Export writes the other records after an error, of which it returns one in ten seconds; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
 		return e.sink.writeSDK(context.Background(), &records[i]) // ctx is not that of the records

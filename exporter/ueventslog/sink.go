@@ -111,8 +111,7 @@ func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
 	return s.write(&o, &d, logattrs.OfSDK(r))
 }
 
-// write writes a record to its events, with one system call each: first to that of its declaration. That the events
-// are disabled or closed meanwhile is no error.
+// write writes a record to its events, that of its declaration first. Events disabled meanwhile are no error.
 func (s *sink) write(o *outlets, d *recordData, a logattrs.Attributes) error {
 	severity := s.severities[o.in].Event
 	if s.CommonSchema4 {
@@ -147,8 +146,7 @@ const (
 	rangeFatal
 )
 
-// namePrefix begins the names of all typed events behind the program's: the events of package sloghandler, which have
-// other fields, have names without it.
+// namePrefix begins the typed events' names behind the program's. Package sloghandler has other fields, and no prefix.
 const namePrefix = "log_"
 
 // rangeNames end the names of the typed events.

@@ -80,8 +80,7 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // on one of its own otherwise. In Perfetto, E ends the slice that began last on its track, so a span that outlives its parent is drawn in two
 // pieces, the second one on a track of its own. A span that starts while the event is disabled has no slice.
 //
-// While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [WithCommonSchema4]
-// it is an error of the constructor.
+// While that event is disabled, a span takes two loads and two branches more. [WithCommonSchema4] makes it an error.
 //
 // At most 65,536 slices are open. One more takes the place of the oldest one, whose end is then not written, and
 // the counts of the event have it as refused. Of the slices that are inside of one that ends, the 64 innermost ones go on, on another

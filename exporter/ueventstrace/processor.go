@@ -19,8 +19,7 @@ import (
 // they start and when they end, each with one system call: there is nothing to batch, and no span is
 // lost when the program ends. It takes no lock, except for slices ([WithPerfettoSlices]). [NewProcessor] makes processors.
 //
-// It writes every span that is recorded, sampled or not; see [NewSampler]. Events and links of a span are written when it ends, since the
-// SDK does not tell of them before.
+// It writes every recorded span, sampled or not; see [NewSampler]. Events and links come at its end, when the SDK tells of them.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct {

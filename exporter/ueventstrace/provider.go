@@ -273,8 +273,7 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	return c.Links(), c.NewRoot()
 }
 
-// isNewRoot reports whether WithNewRoot is one of the options, maybe inside of an option of another package's type. It does
-// not look into attributes, which cost the most.
+// isNewRoot reports whether WithNewRoot is one of the options, also in other packages' types, but not in costly attributes.
 func isNewRoot(options []trace.SpanStartOption) bool {
 	for i, o := range options {
 		if t := reflect.TypeOf(o); t == nil || t == attributesType || t == timestampType {

@@ -117,8 +117,7 @@ func newID() uint64 {
 // idleSpan is a span that started while the events were disabled, and its context: one object, as that is all that such a span
 // allocates. Spans inside of it that start while the events are disabled are the same one.
 //
-// It propagates what its caller propagates. Once a tool attaches, it writes the events that are added to it:
-// the tool sees what a request does that began before.
+// It propagates what its caller propagates. Once a tool attaches, it writes the events added to it.
 type idleSpan struct {
 	context.Context // the caller's
 	trace.Span      // the same, nil for a root; never called but for SpanContext

@@ -52,8 +52,7 @@ func newSink(name string, kind selfobs.Component, list []event, c *config) (*sin
 	return s, s.Publish(kind, s.events[spanEnd].Stats) // a span counts once, however many records it has
 }
 
-// originOf returns what the spans of a scope and a resource have in common. It does not allocate for those that it has seen,
-// as long as they are not very many.
+// originOf returns what the spans of a scope and a resource have in common, for seen ones mostly without allocating.
 func (s *sink) originOf(scope instrumentation.Scope, resource *attrs.Described) *origin {
 	if o := s.last.Load(); o != nil && o.resource == resource && o.scope == scope {
 		return o

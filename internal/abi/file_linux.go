@@ -166,8 +166,7 @@ func (f *File) AwaitRemoval() bool {
 	return true
 }
 
-// Delete deletes an event. An event cannot be deleted through a descriptor that it was
-// registered with, so this opens another.
+// Delete deletes an event, through another descriptor: not one that registered it.
 func (f *File) Delete(name string) error {
 	if f.path == "" {
 		return errors.New("the descriptor was handed in and its path is not known: deleting takes a second one")
@@ -205,8 +204,7 @@ func (f *File) Lost() bool {
 	return err != nil || !writable
 }
 
-// Close closes the descriptor, whose number the process may then use for another file. A
-// second Close fails with EBADF and closes nothing.
+// Close closes the descriptor. A second Close fails with EBADF: the number may be another file's.
 func (f *File) Close() error {
 	if f.closed.Swap(true) {
 		return errno.EBADF

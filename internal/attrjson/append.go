@@ -166,8 +166,7 @@ func AppendString(dst []byte, s string) []byte {
 
 const stringRoom = 24
 
-// putString puts s in quotes, with the byte next behind it. It returns 0 also if a
-// character of s may have to be escaped.
+// putString puts s in quotes and the byte next, or returns 0, also for a possible escape.
 //
 // Keys and values are mostly 4 to 30 bytes of plain ASCII. Words are tested on
 // their way into the buffer, and the last word overlaps the one before it. As it calls

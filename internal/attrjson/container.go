@@ -41,8 +41,7 @@ func (w *Writer) Object() Container { return w.openContainer(object, '{') }
 // Array opens an array as the next value.
 func (w *Writer) Array() Container { return w.openContainer(array, '[') }
 
-// Group opens an object as the next value, which is omitted together with its key if it
-// gets no member. This is what log/slog demands of groups.
+// Group opens an object as the next value, which is omitted if empty, as log/slog demands.
 func (w *Writer) Group() Container { return w.openContainer(group, '{') }
 
 func (w *Writer) openContainer(kind containerKind, bracket byte) Container {
@@ -236,8 +235,7 @@ func isTooDeep(v any) bool {
 	return exceeds(reflect.ValueOf(v), maxDepth, path) && !path[0]
 }
 
-// exceeds reports whether a value has more than depth levels. If so, it adds the pointers on the way to the deepest level to
-// path, and 0 if it meets one of them twice.
+// exceeds reports whether a value has more than depth levels, and then adds the deepest pointers to path, 0 for a repeated one.
 func exceeds(v reflect.Value, depth int, path map[uintptr]bool) bool {
 	if !v.IsValid() || !mayBeDeep(v.Type()) {
 		return false
@@ -328,8 +326,7 @@ func isUnlimited(t reflect.Type, outer map[reflect.Type]bool) bool {
 	return false
 }
 
-// maxPooled is the size from which a buffer is left to the garbage collector. One huge
-// value shall not stay in memory for good.
+// maxPooled is the size from which a buffer is not pooled: huge ones shall not stay in memory.
 const maxPooled = 16 << 10
 
 type encoder struct {

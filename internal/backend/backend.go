@@ -68,8 +68,7 @@ type Registration struct {
 type Backend interface {
 	ABI() ABI
 
-	// NewWord returns a zero word for up to WordBits enable bits. It stays readable for the
-	// life of the process, also after FreeWord.
+	// NewWord returns a zero word for WordBits enable bits, readable for the life of the process.
 	NewWord() (*atomic.Uintptr, error)
 	// FreeWord returns a word to the pool. None of its bits may still be registered.
 	FreeWord(*atomic.Uintptr)
@@ -80,13 +79,11 @@ type Backend interface {
 	// Unregister performs DIAG_IOCSUNREG; with the status generations it does nothing. It
 	// fails with ENOENT if the kernel has no registration of this word and bit.
 	Unregister(word *atomic.Uintptr, bit uint8) error
-	// AwaitRemoval waits a little for the kernel to remove an event whose last user is gone. It returns false at once if
-	// the kernel removes events without delay, or never.
+	// AwaitRemoval waits a little for the kernel to remove an unused event, or returns false if there is no delay, or no end.
 	AwaitRemoval() bool
 	// Delete performs DIAG_IOCSDEL through a descriptor of its own.
 	Delete(name string) error
-	// Fields returns the declaration, as Declaration.FieldList prints it, that the event
-	// has now, if this program can see it.
+	// Fields returns the event's present Declaration.FieldList, if this program can see it.
 	Fields(name string) (fields string, known bool)
 	// Write writes one event: a write index in host byte order and a payload. It does not
 	// retain buf. It must not run during or after Close.

@@ -1,5 +1,4 @@
-// Package chars has what the encodings of texts have in common: which characters are escaped, and how
-// texts that need no escape are found and copied.
+// Package chars has what encodings of texts share: which characters are escaped, and fast copies of others.
 package chars
 
 import (
@@ -49,8 +48,7 @@ func PlainLen(s string) int {
 	return n
 }
 
-// PrintableLen is PlainLen with the other characters that JSON and plain texts have as they are: those that are neither
-// [Unprintable] nor a raw byte in JSON.
+// PrintableLen is PlainLen with all characters of JSON and plain texts that are neither [Unprintable] nor raw bytes.
 func PrintableLen(s string) int {
 	for n := 0; ; {
 		n += PlainLen(s[n:])
@@ -143,8 +141,7 @@ func CopyPlain(b []byte, i int, s string) bool {
 
 const maxEscape = len(`\ud800\udc00`)
 
-// EscapeLen returns the length of an escape whose character behind the backslash is c, in plain text or in JSON. An
-// escape in JSON may be half of a surrogate pair.
+// EscapeLen returns the length of an escape with c behind the backslash. In JSON it may be half of a surrogate pair.
 func EscapeLen(c byte) int {
 	switch c {
 	case 'x':
@@ -272,8 +269,7 @@ func SanitizeJSON[T string | []byte](dst []byte, json T, max int) []byte {
 
 const del = 0x7f
 
-// Unprintable reports whether a character must not reach a terminal or a line of a trace as it is: a
-// control character, or one that is [Deceptive].
+// Unprintable reports whether a character is no part of a line: a control, or one that is [Deceptive].
 func Unprintable(r rune) bool { return r < ' ' || r >= del && (r == del || Deceptive(r)) }
 
 // Deceptive reports whether r is not ASCII and controls a terminal, ends a line, reorders text or is
@@ -302,8 +298,7 @@ func Deceptive(r rune) bool {
 		r >= 0x1bca0 && r <= 0x1bca3 || r >= 0x1d173 && r <= 0x1d17a // controls of shorthand and of music
 }
 
-// Decode returns the first character of s, which is not empty, and its size. A byte that is not valid
-// UTF-8 is [utf8.RuneError] with size 1.
+// Decode returns the first character of s, and its size: [utf8.RuneError] and 1 for an invalid byte.
 func Decode[T string | []byte](s T) (r rune, size int) {
 	if s[0] < utf8.RuneSelf {
 		return rune(s[0]), 1

@@ -123,8 +123,7 @@ func (ev *Event) extension(kind uint16, content []byte) string {
 
 // Bounds of the decoder. An event cannot make it do more than this, however its counts are nested.
 const (
-	// A step is an item, or the reading of the metadata of a field, which takes one
-	// more for each nameStep bytes of its name.
+	// A step is an item or metadata of a field, plus one for each nameStep bytes of name.
 	maxSteps = 1 << 17
 	nameStep = 64
 	maxDepth = 32 // structs within structs, each possibly in an array
@@ -143,8 +142,7 @@ const (
 	ItemArrayEnd
 )
 
-// Cursor reads the fields of an event one after the other, depth first, without
-// allocating. It is not safe for concurrent use.
+// Cursor reads fields depth first, without allocating. It is not safe for concurrent use.
 //
 //	var c eventheader.Cursor
 //	c.Reset(ev)

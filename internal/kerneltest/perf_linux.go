@@ -45,8 +45,7 @@ func (p *Perf) Detach() {
 	}
 }
 
-// Records consumes what is in the buffers. It fails the test if the kernel says that
-// records were lost for lack of room.
+// Records consumes what is in the buffers. Lost records fail the test.
 func (p *Perf) Records() (records []Record) {
 	p.tb.Helper()
 	require.NoError(p.tb, p.session.Flush())

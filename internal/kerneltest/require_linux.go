@@ -61,8 +61,7 @@ func Require(tb testing.TB) *tracefs.Dir {
 	return fs
 }
 
-// RequireTool is Require for a test that runs programs of the host, such as perf. A guest with
-// another processor cannot have them.
+// RequireTool is Require for tests that run the host's programs, which other processors' guests lack.
 func RequireTool(tb testing.TB, name string) *tracefs.Dir {
 	tb.Helper()
 	fs := Require(tb)

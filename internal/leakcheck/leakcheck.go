@@ -1,5 +1,4 @@
-// Package leakcheck fails a test binary whose tests leave something behind: an enable word, a
-// descriptor, a mapping, a thread or a goroutine.
+// Package leakcheck fails tests that leave enable words, descriptors, mappings, threads or goroutines.
 package leakcheck
 
 import (

@@ -151,8 +151,7 @@ func (s *Session) forgetRead() {
 	})
 }
 
-// contexts is the number of contexts of a CPU in which a descriptor may be hit at the same time: of a task, of two kinds of
-// interrupts, and of one that cannot be masked.
+// contexts is how many contexts of a CPU may hit a descriptor at once: a task, two interrupts, and one that is not masked.
 const contexts = 4
 
 func (s *Session) forget(d *descriptor) {

@@ -134,8 +134,7 @@ func (s *Session) released(f *follower) (due bool) {
 	return due
 }
 
-// find returns the event of a name in user_events_status, which does not say of which system it is, or nil if there is
-// none: a name may also be a part of one with newlines.
+// find returns the event of a name in user_events_status, of any system, or nil: also for a part of a name with newlines.
 func (s *Session) find(name string, since time.Time) *followed {
 	for _, system := range []string{tracepoint.System, tracepoint.MultiSystem} {
 		e := s.dir.Event(system + ":" + name)

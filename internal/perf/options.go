@@ -31,8 +31,7 @@ type Options struct {
 	// Overwrite makes new records replace old ones, without waking a reader. Snapshot reads them; ReadInto returns an
 	// error. Rings have at least 64 KiB, of which Snapshot skips the oldest 16 KiB: a writer may be active there.
 	Overwrite bool
-	// Tasks delivers records of the kinds Comm, Exec, Fork and Exit besides the samples, for all threads of the machine or of
-	// Cgroup; with CgroupID also those of the kind Cgroup.
+	// Tasks delivers records Comm, Exec, Fork and Exit, and Cgroup with CgroupID, for all threads of the machine or of Cgroup.
 	Tasks bool
 	// Callchain adds the return addresses of the user's stack to samples, which costs the traced program more.
 	Callchain bool

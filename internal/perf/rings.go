@@ -238,8 +238,7 @@ const unsafePart = minOverwrite / 4
 // head. The kernel writes such a ring backward: each record precedes the older one, and head, which counts down from 0, is
 // at the newest.
 //
-// The ring is not paused, since a paused ring loses all hits. If writers overwrite more than half of it meanwhile, it is
-// copied again, a limited number of times.
+// The ring is not paused, which would lose all hits. If more than half is overwritten meanwhile, it is copied again.
 func (r *ring) newest(dst []byte, seen uint64) (_ []byte, head uint64) {
 	for range 5 {
 		head = r.head.Load()

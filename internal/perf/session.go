@@ -12,8 +12,7 @@ import (
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
-// Session holds perf events on all CPUs, and the rings for their records. Its methods may be called concurrently, but
-// only one ReadInto or Snapshot runs at a time.
+// Session holds perf events and rings of all CPUs. It may be used concurrently, with one ReadInto or Snapshot at a time.
 type Session struct {
 	dir    *tracefs.Dir
 	o      Options
@@ -236,8 +235,7 @@ func (s *Session) isClosed() bool {
 // time. It requires Options.Overwrite. Records are valid during the call of f, which may call all methods of the
 // session except Snapshot. If f returns an error, Snapshot returns it, and drops the remaining records.
 //
-// Programs write meanwhile, and lose nothing: their new records are read by the next Snapshot. They may be older than
-// some that this one has read from other CPUs.
+// Programs lose nothing meanwhile: the next Snapshot has new records, which may be older than other CPUs' of this one.
 func (s *Session) Snapshot(f func(*Record) error) error {
 	if !s.o.Overwrite || f == nil {
 		return fmt.Errorf("perf session: Snapshot needs Options.Overwrite and a function: %w", errno.EINVAL)

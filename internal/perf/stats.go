@@ -17,8 +17,7 @@ type SourceStats struct {
 	Matched  uint64 // hits of the event that matched its filter
 	Read     uint64 // records taken out of the rings: returned by ReadInto or Snapshot, or excluded
 	Excluded uint64 // the part of Read that Options.Processes excluded
-	// Lost are records that the kernel did not write, because a ring was full; hits that it counted and of which no record
-	// came; and records that were unread at Close.
+	// Lost are records that found a full ring; hits that were counted and not recorded; and records unread at Close.
 	Lost    uint64
 	Pending uint64 // recorded and unread
 	// Overwritten are records that newer ones replaced before the last Snapshot. Later ones are in Pending.
@@ -70,8 +69,7 @@ type Stats struct {
 	TaskRecords, LostTaskRecords uint64
 	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug
-	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
-	// name of AttachOptions.Ring may be smaller.
+	// BufferSize is the size of each ring in bytes, less than Options.BufferSize for lack of memory or in AttachOptions.Ring.
 	BufferSize int
 	CPUs       int // number of online CPUs
 	// Descriptors is how many descriptors the session may still open: an event or AttachOptions.Ring needs one a CPU.
@@ -89,8 +87,7 @@ func (t *Stats) Total() SourceStats {
 	return total
 }
 
-// Stats reads the counts of all events. It makes a system call for each event and CPU, and does not keep ReadInto waiting
-// for them. After Close it returns the last counts.
+// Stats reads the counts of all events, a system call for each and CPU, while ReadInto goes on. Close keeps the last ones.
 func (s *Session) Stats() (Stats, error) {
 	s.attach.Lock()
 	defer s.attach.Unlock()

@@ -134,8 +134,7 @@ func inMemory(fd int, named bool) error {
 	return nil
 }
 
-// MapPrivate maps the beginning of a file for reading and writing; what this process writes is not in the file. A negative
-// descriptor maps zeros. UnmapBytes undoes it.
+// MapPrivate maps the beginning of a file, whose changes stay in this process. A negative descriptor maps zeros.
 func MapPrivate(fd, size int) ([]byte, error) {
 	flags := unix.MAP_PRIVATE
 	if fd < 0 {

@@ -16,8 +16,7 @@ import (
 // perfBitCgroup is attr.cgroup: records of new cgroups.
 const perfBitCgroup = 1 << 32
 
-// OpenPerf opens a disabled perf event on a CPU, of all processes, or of those in a cgroup if
-// cgroup is a descriptor of its directory and not -1.
+// OpenPerf opens a disabled perf event on a CPU, of all processes or of a cgroup's directory, if not -1.
 func OpenPerf(a PerfAttr, cpu, cgroup int) (fd int, err error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -177,8 +176,7 @@ func MaxFiles() (int, error) {
 	return int(min(l.Cur, 1<<30)), nil
 }
 
-// Poller waits until one of many descriptors is readable, or until it is woken. Its methods may
-// be called concurrently, except Close.
+// Poller waits for one of many descriptors or Wake. Only Close may not be called concurrently.
 type Poller struct{ epoll, wake int }
 
 // NewPoller returns a poller without descriptors.

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenWriteOnly opens a file for writing, and for nothing else: write permission is all
-// that user_events_data asks of a program.
+// OpenWriteOnly opens a file for writing alone, which is all that user_events_data asks for.
 func OpenWriteOnly(path string) (fd int, err error) {
 	return open(path, unix.O_WRONLY)
 }

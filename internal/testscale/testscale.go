@@ -84,8 +84,7 @@ func Wait(condition func() bool) bool {
 	return true
 }
 
-// Eventually waits until a condition holds, and fails the test after Patience. The condition is checked on the caller's
-// goroutine, so it may use package require.
+// Eventually waits for a condition, and fails the test after Patience, on the caller's goroutine, as package require needs.
 func Eventually(tb testing.TB, condition func() bool, format string, args ...any) {
 	tb.Helper()
 	if !Wait(condition) {

@@ -30,8 +30,7 @@ import (
 	"github.com/userevents/userevents-go/internal/chars"
 )
 
-// CutMark ends a text that was cut to fit. A text may end like that on its own: the count of truncated
-// values in a record tells the two apart.
+// CutMark ends a text that was cut. A text may end like that: the record's count of truncated values tells.
 const CutMark = "..."
 
 // longestEscape is how many bytes stand for one byte at most.

@@ -66,8 +66,7 @@ func (e *Event) Exists() (bool, error) {
 // Enable enables the event: the instance records it from then on.
 func (e *Event) Enable() error { return e.write("enabling", "enable", "1") }
 
-// Disable disables the event in this instance. Other instances and perf may still record it. Disabling
-// an event that is not enabled is no error.
+// Disable disables the event in this instance, not in others and perf. It may be disabled already.
 func (e *Event) Disable() error { return e.write("disabling", "enable", "0") }
 
 // Enabled reports whether the event is enabled in this instance, not only a trigger.

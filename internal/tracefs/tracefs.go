@@ -124,8 +124,7 @@ func (m Mount) Tracefs() (dir string, ok bool) {
 	return "", false
 }
 
-// DataFile returns the path of the data file that the mount makes visible. A container may
-// have that one file mounted and nothing else.
+// DataFile returns the mount's data file. A container may have that file mounted alone.
 func (m Mount) DataFile() (file string, ok bool) {
 	if m.Type == tracefs && m.Root == "/"+DataFile {
 		return m.Point, true

@@ -147,8 +147,7 @@ func Drop(object []byte, budget *Budget) (n, dropped int) {
 	return n + copy(object[n:], `}`), dropped
 }
 
-// Object cuts the texts and arrays of an object that are longer than share to share bytes, in place. It returns the
-// object's new length and how many values it cut.
+// Object cuts texts and arrays of an object to share bytes, in place. It returns its new length and their number.
 func Object(object []byte, share int) (n, cut int) {
 	read, write := 0, 0
 	for s := scan(object); s.attribute(); {

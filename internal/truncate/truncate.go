@@ -92,8 +92,7 @@ type Budget struct {
 	open int // bytes of the groups that are open and have no attribute yet
 }
 
-// Keep reports whether an attribute fits: it has size bytes, of which length belong to a text or an array that can be
-// cut to [Short]. If so, Keep takes the space.
+// Keep takes the space for an attribute of size bytes, with length bytes that can be cut to [Short], if it fits.
 func (b *Budget) Keep(size, length int) bool {
 	size += b.open - max(0, length-Short)
 	if size > b.Free {

@@ -69,8 +69,7 @@ func (c *Case) Check(limit int, r *Record) error {
 	return errors.Join(k.errs...)
 }
 
-// checkDropped checks that each attribute which was dropped does not fit behind those that are left of those before
-// it. It returns how many were dropped.
+// checkDropped checks that no dropped attribute fits behind those left before it. It returns their number.
 func (k *checker) checkDropped(limit, size int) (dropped int) {
 	for _, s := range slices.Concat(k.whole, k.cut) {
 		size -= max(0, s.size-truncate.Short)

@@ -88,8 +88,7 @@ func EndArray(dst []byte, start, at, begin int) {
 	putDataLoc(dst, at, min(begin-start, MaxLimit), len(dst)-begin)
 }
 
-// putDataLoc writes a location word for size bytes at offset of a payload. The word counts from the start of the
-// record, whose common fields are before the payload.
+// putDataLoc writes a location word for size bytes at offset, counted from the common fields of the record.
 func putDataLoc(b []byte, at, offset, size int) {
 	PutU32(b, at, uint32(size<<16+offset+tracepoint.CommonSize))
 }

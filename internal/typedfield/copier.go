@@ -104,8 +104,7 @@ func (s *step) idSize() int {
 	return 0
 }
 
-// write writes all fields. If that makes the payload larger than w.limit, it divides the space. End is
-// what fast returned for the payload.
+// write writes all fields, and divides the space above w.limit. End is fast's result for the payload.
 func (c *copier) write(w *writer, v pointer, end int) {
 	begin := w.end
 	w.limit -= c.ids

@@ -54,8 +54,7 @@ const (
 	GoID                     // [N]byte, written as hex digits or UUID, and never cut
 )
 
-// maxPart is how many bytes the texts and arrays of a part take together. Locations have 16 bits: the other
-// half is for the rest of the payload.
+// maxPart is the maximum size of a part's texts and arrays: half of the 16 bits of locations.
 const maxPart = 32 << 10
 
 // maxFloat is the length of the longest number that text.AppendFloat writes, such as -0.0000012345678901234567, with a NUL.
@@ -305,8 +304,7 @@ func (l *Layout) Declaration() tracepoint.Declaration { return l.decl }
 // Offsets returns the offsets of the declaration's fields in the payload, in bytes.
 func (l *Layout) Offsets() []int { return slices.Clone(l.offsets) }
 
-// FixedSize returns the size in bytes of the fixed part, the least that the kernel accepts as a payload, and
-// of the payload that [Layout.Begin] appends.
+// FixedSize returns the size in bytes of the fixed part, the kernel's minimum, and of [Layout.Begin]'s payload.
 func (l *Layout) FixedSize() int { return l.fixed }
 
 // Begin appends a payload in which every number is zero and every text and

@@ -127,8 +127,7 @@ func spanFlags(ev *reader.Event) uint32 {
 	return flags
 }
 
-// maxSpanBytes limits the size of the events and links of one span, in bytes of JSON. Destinations limit the size of a
-// message, and the converter never splits a span.
+// maxSpanBytes limits events and links of a span, in bytes of JSON: destinations limit messages, and spans are whole.
 const maxSpanBytes = 512 << 10
 
 const (

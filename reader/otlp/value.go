@@ -23,8 +23,7 @@ const (
 	numberSize = len(`"-9223372036854775808"`)
 )
 
-// putAll puts the fields into an empty map as attributes, and returns their approximate size in JSON. Of several fields
-// with one name, the last one counts.
+// putAll puts fields, the last one of each name, into an empty map, and returns their approximate size in JSON.
 func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (size int) {
 	if len(fields) > searchable {
 		return c.putMany(to, fields, depth)
@@ -36,8 +35,7 @@ func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (si
 	return size
 }
 
-// put puts a field as an attribute, and returns its approximate size in JSON. The usual types have methods of the map, which
-// are faster than those of an empty value.
+// put puts a field as an attribute, by the map's fast methods where it has any, and returns its approximate size in JSON.
 func (c *Converter) put(to pcommon.Map, f *reader.Field, depth int) (size int) {
 	name, size := c.texts.keepName(f.Name)
 	size += memberSize

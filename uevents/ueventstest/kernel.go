@@ -21,15 +21,13 @@ const defaultMaxEvents = 32768
 // defaultBufferSize is the default size in bytes of a tracing tool's buffer.
 const defaultBufferSize = 1 << 20
 
-// Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a
-// current kernel and a program that may do everything.
+// Options select the simulated kernel. Zero or nil is a current one that permits everything.
 type Options struct {
 	// ABI is the generation of the user_events interface. The zero value means
 	// [uevents.ABIEnableAddress].
 	ABI uevents.ABI
 
-	// BufferSize is the size in bytes of the buffer of each tool. A record takes its
-	// payload and 24 bytes. 0 means 1 MiB.
+	// BufferSize is each tool's buffer in bytes: a record takes 24 and its payload. 0 means 1 MiB.
 	BufferSize int
 
 	// MaxEvents is the largest number of events, kernel.user_events_max. 0 means

@@ -26,8 +26,7 @@ type header struct {
 
 const headerSize = 24
 
-// ring is a buffer of records, of a fixed size, which are taken out in the order they came
-// in. Keeping a record allocates nothing.
+// ring is a first-in, first-out buffer of fixed size, without allocations.
 type ring struct {
 	buf   []byte
 	start int // of the oldest record

@@ -192,8 +192,7 @@ func nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	return v, false
 }
 
-// Shortened cuts texts to limit characters and byte slices to limit bytes, as the SDK does. changed is false if nothing
-// was cut. Call [Nested] first, which limits the depth.
+// Shortened cuts texts to limit characters and bytes to limit, as the SDK does, and reports it. Call [Nested] first.
 func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool) {
 	switch v.Type() {
 	case attribute.STRING:
@@ -289,8 +288,7 @@ func mapped(v attribute.Value, f func(attribute.Value) (attribute.Value, bool)) 
 	return attribute.MapValue(kept...), true
 }
 
-// shortText cuts a text to limit characters. As in the SDK, a text of at most limit bytes is unchanged, and a longer
-// one loses its invalid bytes first.
+// shortText cuts a text to limit characters, like the SDK without invalid bytes if it is longer than limit bytes.
 func shortText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -43,8 +43,7 @@ func Register(set *eventset.Set, provider string, keyword uint64, h eventheader.
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// CheckLimit returns an error if payloads of at most limit bytes have no space for the header, a time and ids, the
-// smallest part B, and a text of [truncate.Short] bytes.
+// CheckLimit returns an error if limit has no space for header, time, ids, part B, and a text of [truncate.Short].
 func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})

@@ -23,8 +23,7 @@ type Span interface {
 	EventSpanContext() trace.SpanContext
 }
 
-// Types of the spans of a context without one, and of [trace.ContextWithSpanContext]: with these, a program takes a
-// context out of the spans that are in it.
+// Types of the spans of a context without one, and of [trace.ContextWithSpanContext]: both end the outer spans.
 var (
 	noSpan   = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 	idsAlone = reflect.TypeOf(trace.SpanFromContext(trace.ContextWithSpanContext(context.Background(), trace.SpanContext{})))

@@ -1,5 +1,4 @@
-// Package selfobs publishes self-observability metrics of processors and exporters, as OpenTelemetry's semantic
-// conventions define them (otel.sdk.*).
+// Package selfobs publishes metrics of processors and exporters by OpenTelemetry's conventions (otel.sdk.*).
 package selfobs
 
 import (

@@ -21,8 +21,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/testattrs"
 )
 
-// Observe collects the metrics that exporters publish about themselves, until stop is called. read returns the values of a metric by
-// "otel.component.name error.type".
+// Observe collects exporters' metrics about themselves until stop. read returns values by "otel.component.name error.type".
 func Observe() (read func(name string) map[string]int64, stop func()) {
 	reader := sdkmetric.NewManualReader()
 	old := otel.GetMeterProvider()

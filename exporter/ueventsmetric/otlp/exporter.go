@@ -16,8 +16,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event. [NewExporter] makes exporters.
-// Methods may be called concurrently, Export too.
+// Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event. It may be used concurrently.
 type Exporter struct {
 	common component.Component
 	event  *eventset.Event
@@ -80,8 +79,7 @@ func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
 
-// Stats returns the counts of data points, of which a record has several, by the name of the event. A metric of an unknown kind
-// counts as one point that was refused.
+// Stats returns the counts of data points, several in a record, by event. A metric of an unknown kind is one refused point.
 func (e *Exporter) Stats() map[string]uevents.EventStats {
 	return map[string]uevents.EventStats{EventName: e.count(uevents.EventStats{})}
 }

@@ -135,8 +135,7 @@ func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic b
 	}
 }
 
-// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one. Of a point that does
-// not fit alone, more and more is cut.
+// add adds a point to the request, or sends this and begins another. Of a point too large alone, more and more is cut.
 func add[P any](x *export, p *P, put func(*export, *P)) {
 	for x.cut = cutNothing; x.cut < cuts; {
 		length, depth := len(x.buf), x.depth

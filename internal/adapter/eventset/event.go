@@ -55,8 +55,7 @@ func (e *Event) unusual(written bool, truncated int, err error) error {
 	return err
 }
 
-// WritePayload ends a payload, hands it to the kernel, and gives the buffer, which the payload was begun in, back to the
-// pool. It reports whether the kernel took the record.
+// WritePayload ends a payload, hands it to the kernel, releases its buffer, and reports whether the kernel took it.
 func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err error) {
 	out, truncated := b.End()
 	written, err = e.WriteRecord(out)

@@ -85,8 +85,7 @@ func checkName(name string) error {
 // Name returns the name of an event: the set's name, an underscore and the suffix.
 func (s *Set) Name(suffix string) string { return s.name + "_" + suffix }
 
-// NewSchema returns the schema of the event with this suffix. The error is about the suffix or the fields: that about the
-// name of the set is one of [Set.Err].
+// NewSchema returns the schema of the event with this suffix, or an error about suffix or fields; see [Set.Err].
 func (s *Set) NewSchema(suffix string, fields []payload.Field) (*payload.Schema, error) {
 	name := s.Name(suffix)
 	if s.unnamed {

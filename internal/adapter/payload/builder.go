@@ -10,8 +10,7 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written
-// in the order of the schema; omitted ones are empty.
+// Builder builds a payload behind a write index, on the stack. Write dynamic fields in order; others are empty.
 type Builder struct {
 	Buf []byte // of the caller's, with everything written so far
 
@@ -97,8 +96,7 @@ func (b *Builder) Limit() int { return b.limit }
 // Drop counts values that the caller has dropped.
 func (b *Builder) Drop(n int) { b.dropped += n }
 
-// End returns the buffer with the write index and the payload, and how many texts and attributes were cut or
-// dropped. The field truncated says the same.
+// End returns the buffer with write index and payload, and the number of truncated values, as the field says.
 func (b *Builder) End() (buf []byte, truncated int) {
 	if len(b.Buf)-Base > b.limit {
 		b.fit()

@@ -230,8 +230,7 @@ func (p *Program) Enabled() map[uint32]bool {
 // errCutOff says that the program's files are not what they were: it can change their size at any time.
 var errCutOff = errors.New("a file of the process was cut off")
 
-// guard calls a function that uses the memory. If this consists of files, and one was cut off, zeros take its place: the program has
-// lost what was in it, and the tool goes on.
+// guard calls a function that uses the memory. Zeros replace a file that was cut off: its data is lost, and the tool goes on.
 func (p *Program) guard(call func()) {
 	if !p.named {
 		call()

@@ -47,8 +47,7 @@ const (
 
 const defaultRingSize = 1 << 20
 
-// RingSize returns the size of each ring if a tool asks for a size of all together: there is one for each of the program's
-// processors, but none that a few records fill.
+// RingSize returns the size of each of a program's rings, one for each of its processors, for a total that a tool asks for.
 func RingSize(all, processors int) int {
 	const least = 16 << 10
 	all = cmp.Or(all, defaultRingSize)

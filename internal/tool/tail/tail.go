@@ -140,8 +140,7 @@ func (b *Buffer) Add(ev *reader.Event) {
 	b.shrink()
 }
 
-// Next returns the next record that is let through, in the order of adding, or nil. It is decoded as the one that was added, and valid
-// until the next call of Next or Add.
+// Next returns the next record that is let through, in order, or nil. It is decoded, and valid until the next Next or Add.
 func (b *Buffer) Next() *reader.Event {
 	if b.opened != nil {
 		if ev := b.take(b.opened); ev != nil {

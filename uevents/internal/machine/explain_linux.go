@@ -198,8 +198,7 @@ func (f *Facts) Findings() []Finding {
 	}
 }
 
-// lockdownFinding: a kernel that was locked down while it ran lets programs register and
-// write, but refuses every tracing tool.
+// lockdownFinding: a kernel locked down later lets programs register and write, and refuses tools.
 func (f *Facts) lockdownFinding() Finding {
 	finding := Finding{What: "lockdown", Result: orNone(f.lockdown)}
 	if f.lockdown == confidentiality {

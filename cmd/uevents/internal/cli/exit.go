@@ -125,8 +125,7 @@ type hintError struct {
 
 func (h hintError) Unwrap() error { return h.error }
 
-// exitCode returns the exit code for the error of a command. The first matching code counts, and usage errors come
-// first: a wrong command line is wrong on every machine.
+// exitCode returns the exit code for an error of a command. Usage errors come first: they hold on every machine.
 func exitCode(err error) int {
 	_, usage := errors.AsType[usageError](err)
 	command, ended := errors.AsType[commandError](err)

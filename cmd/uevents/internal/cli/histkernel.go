@@ -150,8 +150,7 @@ var (
 	histTotals = regexp.MustCompile(`^\s*Hits: (\d+)\n\s*Entries: (\d+)\n\s*Dropped: (\d+)\n`)
 )
 
-// parse parses the kernel's text of a histogram. Values are texts of programs, which the kernel prints unescaped: a
-// value that imitates an entry contradicts the totals.
+// parse parses the kernel's histogram, with unescaped texts: a value that imitates an entry contradicts the totals.
 func (h *histogram) parse(hist string, task *histTask) error {
 	body, totals, ok := cutLast(hist, "\nTotals:\n")
 	t := histTotals.FindStringSubmatch(totals)
@@ -233,8 +232,7 @@ func (h *histogram) merge(task *histTask) {
 	h.Rows = append(h.Rows[:0], rows...)
 }
 
-// keys returns the keys of an entry: the value of the first field, and behind its name that of the second. A text can imitate what
-// separates them, and a number cannot.
+// keys returns the keys of an entry: the first field's value, and behind its name the second's, which a text can imitate.
 func (t *histTask) keys(values string) (keys []string, ok bool) {
 	list := []string{values}
 	if len(t.by) > 1 {

@@ -145,8 +145,7 @@ func run(ctx context.Context, e *env, args []string) int {
 	return code
 }
 
-// checkedWriter keeps the first error. cobra writes help, the version and completions, and tells no errors of these or
-// takes them for mistakes in the command line.
+// checkedWriter keeps the first error of help, version and completions, which cobra ignores or takes for usage errors.
 type checkedWriter struct {
 	w   io.Writer
 	err error

@@ -147,8 +147,7 @@ func (e *env) didYouMean(patterns []string) string {
 	return ""
 }
 
-// sayUnmatched says which patterns no event matches, while others have the events of these names, SYSTEM:NAME. follow is that events
-// which appear later are read, too.
+// sayUnmatched says which patterns no event matches, while others match these names. follow is that later events are read.
 func (e *env) sayUnmatched(patterns, events []string, follow bool) {
 	yet := ""
 	if follow {

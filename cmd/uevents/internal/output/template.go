@@ -120,8 +120,7 @@ type namedParts struct {
 	all   bool // it uses the event as a whole, such as a range over it does
 }
 
-// partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it changes to name the field
-// of a group as [reader.Event.Lookup] does.
+// partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it makes one name.
 func partsNamed(t *template.Template) (p namedParts) {
 	for _, associated := range t.Templates() {
 		p.see(associated.Root, associated == t)

@@ -310,8 +310,7 @@ const (
 	reset = "\x1b[0m"
 )
 
-// UseColor says whether what is written is coloured: mode is always, never, or auto, which is on a terminal that knows
-// colours unless NO_COLOR (https://no-color.org) is set.
+// UseColor reports whether to colour: mode is always, never, or auto: on a terminal, without NO_COLOR (no-color.org).
 func UseColor(mode string, terminal bool) bool {
 	return mode == "always" || mode == "auto" && terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -27,8 +27,7 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errFormat, fmt.Errorf(format, args...))
 }
 
-// ErrCut reports a recording that ends in the middle of a record: the program that wrote it was killed, or the disk was full.
-// Errors wrap it after all records before.
+// ErrCut reports a recording that ends within a record: its writer was killed, or the disk was full. All before is read.
 var ErrCut = errors.New("the recording ends in the middle of a record")
 
 // Reader reads a recording of tracepoints. It must not be used concurrently.

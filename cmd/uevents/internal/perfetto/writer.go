@@ -36,8 +36,7 @@ type Options struct {
 
 // Writer writes events. It implements output.Writer, and is not safe for concurrent use. Its memory is bounded.
 //
-// It writes each event with one call of the destination's Write. After an error the last packet of the file may be
-// incomplete; Perfetto ignores such a packet.
+// It writes each event with one Write. After an error the last packet may be incomplete; Perfetto ignores it.
 type Writer struct {
 	w    io.Writer
 	o    Options
@@ -95,8 +94,7 @@ func (p *Writer) Write(ev *reader.Event) error {
 	return p.flush()
 }
 
-// Lost writes how many records of an event the kernel lost so far, as a counter. Before the first event it remembers them
-// only: events say how the clocks differ.
+// Lost writes how many records of an event were lost so far, as a counter, from the first event on, which has clocks.
 func (p *Writer) Lost(name string, n uint64, at time.Time) error {
 	p.lost[name] += n
 	if !p.begun {
@@ -238,8 +236,7 @@ func (p *Writer) recorded(ev *reader.Event) uint64 {
 	return p.monotonic(ev.Time)
 }
 
-// happened returns the program's own time of an event if it is plausible: before the record, and at most maxDelay. An
-// exporter writes records some time after their events.
+// happened returns the program's time of an event if plausible: at most maxDelay before a late exporter's record.
 func (p *Writer) happened(ev *reader.Event, at time.Time) uint64 {
 	return plausible(p.monotonic(at), p.recorded(ev))
 }

@@ -18,8 +18,7 @@ type executable struct {
 	bytes    int // approximate memory
 }
 
-// readExecutable reads the tables of an ELF file. It fails only if the file is no valid ELF file: one that has no
-// symbols gives frames without functions.
+// readExecutable reads the tables of an ELF file. Without symbols, frames have no functions. Other files fail.
 func readExecutable(r io.ReaderAt) (x *executable, err error) {
 	defer func() { // debug/elf panics at some files
 		if p := recover(); p != nil {

@@ -25,8 +25,7 @@ const (
 // refresh is the minimum interval for reading a process's mappings again after an unknown address.
 const refresh = time.Second
 
-// Table finds the functions of processes. It caches files and mappings, within limits, even after processes have ended.
-// It must not be used concurrently.
+// Table finds the functions of processes. It caches within limits, also ended ones. It is not for concurrent use.
 type Table struct {
 	proc        string // "" in a table of a recording
 	processes   map[int32]*process
