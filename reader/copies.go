@@ -57,8 +57,7 @@ func (c *Copies) forget(key original) bool {
 }
 
 // planFor returns where Options.Where is evaluated on the records of an event. A declared record and its copy in the event of its level are
-// one record, and the first decides. If copies are read, too, the Reader sees all declared records: else it would take the copy of one that
-// the kernel has dropped.
+// one record, and the first decides. So the Reader sees all declared records if copies are read, too, not only the kernel's choice.
 func (r *Reader) planFor(d *Decoder) ConditionPlan {
 	plan := r.o.Where.Plan(d, !r.noTexts)
 	copied := map[*layout]*Decoder{slogDeclared: slogCopy, otelDeclared: otelCopy}[d.layout]

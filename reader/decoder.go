@@ -145,8 +145,7 @@ const (
 	// DecodeFull recognises log records, spans and metrics: see docs/wire-formats.md.
 	DecodeFull DecodeMode = iota
 	// DecodePlain gives fields no meaning. Every event is of [KindOther] and has all fields of its record under their own
-	// names and in their order, and texts are as in the record, escapes and JSON included. EventName, Severity and Header of
-	// EventHeader events are set.
+	// names, in their order, texts as in the record, escapes and JSON included. EventName, Severity and Header are set.
 	DecodePlain
 	// DecodeJSON is DecodeFull, but leaves attributes that a program wrote as JSON in Event.FieldsJSON, where this is the JSON
 	// that [AppendJSON] would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write

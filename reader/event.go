@@ -34,14 +34,12 @@ type Event struct {
 	Severity     Severity
 	SeverityText string
 
-	// Message is the body of a log record (as JSON if the body is not a text), or the name of a span, span event or
-	// metric. It is empty for events that have only fields.
+	// Message is the body of a log record (text or JSON), or the name of a span, span event or metric, or else empty.
 	Message string
 	// Body is the body of a log record with its type.
 	Body Value
 	// EventName is the program's name for this kind of event: the event name of a log record, the name in an
-	// EventHeader event, or the tracepoint's name for a declared record, which has no message. It is empty if no name
-	// distinguishes the record from others of its Kind.
+	// EventHeader event, or the tracepoint's name for a declared record without message. It is empty without a name.
 	EventName string
 
 	// Ids are zero if the record has none. For KindSpanEvent and KindSpanLink, SpanID is the span that it belongs to.

@@ -28,8 +28,7 @@ const (
 	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
 	NoticeTransport
 	// NoticeDisabled: programs that offer the event in shared memory had disabled it for at most Gap, because the Reader did not read
-	// for more than 10 s (the process was stopped, or its output was not ready) and their rings were full. Records of that time are in
-	// no count. The event is enabled again.
+	// for more than 10 s (the process was stopped, or its output not ready). It is enabled again. Missing records are not counted.
 	NoticeDisabled
 	// NoticeRefused: there are Count processes that the Reader has no permission to look into. They may offer events in shared memory.
 	// Err says which capabilities are missing. It comes once, and not with Options.Processes, of which each has a NoticeFailed.

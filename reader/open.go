@@ -48,8 +48,7 @@ type Options struct {
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
 	// version of the program can register it with other fields. If other processes still have it registered, the Reader
-	// attaches again at the third Poll, unless NoFollow is set; records written meanwhile are missed. The end of processes in
-	// another PID namespace is not noticed.
+	// attaches again at the third Poll, unless NoFollow is set; records meanwhile, and ends in other PID namespaces, are missed.
 	DetachAtExit bool
 	// Callchain adds the user's stack to events; of those in shared memory, the return addresses of up to 64 functions.
 	Callchain bool

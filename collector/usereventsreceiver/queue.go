@@ -193,8 +193,7 @@ func signal(c chan struct{}) {
 }
 
 // drain moves records from a source to the queue. While the queue is full it reads none, so that those are counted as lost
-// that the rings have no room for. It returns nil when the source was stopped and all is read, or when Shutdown
-// does not wait for the rest.
+// that the rings have no room for. It returns nil at the end of a stopped source, or when Shutdown does not wait.
 func (s *session) drain(src source) error {
 	if _, err := s.check(src); err != nil {
 		return err

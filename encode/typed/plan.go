@@ -49,8 +49,7 @@ type Truncated uint32
 // MaxLimit is the longest payload in bytes, without the write index, whose locations are sure to fit 16 bits.
 const MaxLimit = typedfield.MaxLimit
 
-// PlanFor makes the plan for an event called name with the fields of T. The error
-// wraps [tracepoint.ErrInvalid] and names the field at fault.
+// PlanFor makes the plan for an event with the fields of T. The error wraps [tracepoint.ErrInvalid].
 func PlanFor[T any](name string) (*Plan[T], error) {
 	p, err := typedfield.NewPlan(reflect.TypeFor[T](), name)
 	if err != nil {

@@ -29,8 +29,7 @@ type DeclarationOptions struct {
 	// severities it is written as if it were not declared. Empty means all.
 	//
 	// Bridges ask whether a record is enabled before they know its event name. While the event is enabled, the answer is
-	// yes for these severities: a tool that is attached to the event of a declaration with Severities does not slow down
-	// the others.
+	// yes for these severities: a tool on the event of a declaration with Severities does not slow down the others.
 	Severities []log.Severity
 }
 

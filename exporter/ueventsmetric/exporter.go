@@ -78,8 +78,7 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 //
 // If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. After Shutdown, Export
 // returns [sdkmetric.ErrExporterShutdown]. A point that the kernel refuses, or an aggregation that is not known, does not keep the
-// other points from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts all points that
-// the kernel refused.
+// other points from being written. Export returns one such error in ten seconds; [Exporter.Stats] counts all these points.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if e.common.All.Enabled() && rm != nil {
 		return e.export(ctx, rm)

@@ -50,8 +50,7 @@ func WithProvider(p *uevents.Provider) Option {
 
 // WithCommonSchema4 writes one event for a span when it ends, in the self-describing format of LinuxTracepoints with
 // Microsoft's Common Schema 4.0, as OpenTelemetry's exporter for Rust does, for collectors made for that. Ftrace, perf
-// script and filters do not look into it. docs/wire-formats.md has the fields. The default are typed events, which every
-// tool prints and the kernel filters by.
+// script and filters do not look into it: docs/wire-formats.md has the fields. Every tool prints typed events, the default.
 //
 // The schema belongs to its vendor and changes. This option always means this version.
 func WithCommonSchema4() Option {
@@ -60,15 +59,13 @@ func WithCommonSchema4() Option {
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated: see docs/wire-formats.md. 0, the
 // default, means [tracepoint.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
-// applies. A limit that is negative, or that has no room for ids, numbers and a few characters of each text, is an error
-// of the constructor.
+// applies. A limit without room for ids, numbers and a little text is an error of the constructor.
 func WithMaxPayload(bytes int) Option {
 	return option{processorOption{func(c *config) { c.MaxPayload = bytes }}}
 }
 
 // WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default
-// only service.name is written, which has a field of its own: a resource is the same in all records of a program.
-// Several such options add up.
+// only service.name is, in its own field: a program's records share the resource. Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return option{processorOption{func(c *config) { c.Resource = append(c.Resource, keys...) }}}
 }

@@ -64,8 +64,7 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 }
 
 // OnEnd writes the links and events of a span, and the span, as far as these events are enabled.
-// Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
-// all. A nil span is ignored.
+// Errors go to OpenTelemetry's handler, one in ten seconds; [Processor.Stats] counts all. sp may be nil.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	if sp == nil {
 		return
@@ -118,8 +117,7 @@ func (p *Processor) Stats() map[string]uevents.EventStats {
 
 // Exporter is an [sdktrace.SpanExporter] that writes spans as user events, for pipelines that
 // need an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, only
-// sampled spans arrive, their starts are not written, and a timeline shows the time
-// and thread of the export. [NewExporter] makes exporters.
+// sampled spans arrive, without starts, and with the time and thread of the export on a timeline.
 //
 // Methods may be called concurrently, ExportSpans too.
 type Exporter struct{ sink *sink }
@@ -137,8 +135,7 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 }
 
 // ExportSpans writes the spans whose events are enabled. It keeps no reference to spans, and ignores those that are nil. If ctx is
-// done, the rest is not written, and the error wraps that of ctx. After Shutdown it returns
-// an error.
+// done, the rest is not written, and the error wraps ctx's. After Shutdown it returns an error.
 //
 // A span that the kernel refuses does not keep the others from being written. Of such errors
 // at most one in ten seconds is returned; [Exporter.Stats] counts all.

@@ -159,8 +159,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 }
 
 // enter makes the span one inside of that of its context, which may be that of a context without a span. The trace in events is
-// the caller's, so that events correlate with what other programs record, or that of the nearest recorded span. enter reports
-// whether the caller propagates a span.
+// the caller's, for correlation with other programs, or that of the nearest recorded span. enter reports if the caller has one.
 func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 	if reflect.TypeOf(parent) == noSpan {
 		return false

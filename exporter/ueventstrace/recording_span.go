@@ -305,8 +305,7 @@ func (s *recordingSpan) RecordError(err error, options ...trace.EventOption) {
 }
 
 // Events and links of a span are written when they are added, by the goroutine that adds them: a tool sees what a request
-// does that hangs, and a program that is killed loses none. In the Common Schema they are in the record of the span, which
-// holds them until it ends.
+// does that hangs, and a program that is killed loses none. The Common Schema has them in the record of the span's end.
 
 // addEvent adds an event to a span, and writes it.
 func (s *recordingSpan) addEvent(name string, c trace.EventConfig) {

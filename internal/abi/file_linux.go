@@ -216,8 +216,7 @@ func (f *File) Close() error {
 func (f *File) Path() string { return f.path }
 
 // registrar is the one thread that registers and unregisters. The kernel ties an enable bit
-// to the thread that registered it: on any other thread UNREG fails with ENOENT, and when
-// the thread exits the bit never changes again.
+// to the thread that registered it: others get ENOENT from UNREG, and its end freezes the bit.
 var registrar struct {
 	starting sync.Mutex
 	work     chan func() // nil until it has started

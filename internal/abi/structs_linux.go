@@ -146,8 +146,7 @@ func address(word *atomic.Uintptr) uint64 { return uint64(uintptr(unsafe.Pointer
 
 // hasEnableAddress asks the kernel which structure it takes, by a registration that neither
 // kind of kernel can carry out: unknown flags, and a last word that is not zero. A kernel
-// with enable addresses refuses the flags (EINVAL). An older one sees a structure longer
-// than its own whose tail is not zero (E2BIG).
+// with enable addresses refuses the flags (EINVAL), an older one the longer structure (E2BIG).
 func hasEnableAddress(fd int) (bool, error) {
 	reg := userReg(0, uint8(wordSize), math.MaxUint16, 0, 0)
 	order.PutUint32(reg[regWriteIndex:], math.MaxUint32)

@@ -115,8 +115,7 @@ func leadingZeros(digits uint64) uint {
 
 // eightDigits returns the decimal digits of v, which is below 1e8, one in each byte and the first
 // in the lowest. Each step splits all numbers in the word at once: into two of
-// four digits, four of two, eight of one. The multiplications divide by 100 and by 10,
-// rounding down correctly in the range they are used for.
+// four digits, four of two, eight of one. Multiplications divide by 100 and 10, rounding down in this range.
 func eightDigits(v uint64) uint64 {
 	v = v/1e4 | v%1e4<<32
 	q := v * 10486 >> 20 & 0x7f_0000007f

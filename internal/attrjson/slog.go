@@ -8,8 +8,7 @@ import (
 )
 
 // maxEntered bounds how many groups, slices and maps of one object are
-// walked into. A LogValuer may return a group that holds itself, a map may hold itself,
-// and twice in every step.
+// walked into: a LogValuer's group or a map may hold itself, and twice in every step.
 const maxEntered = 1000
 
 // Attrs writes the members for attrs; see [Writer.Attr].
@@ -113,8 +112,7 @@ func (w *Writer) enter() bool {
 // Prefix is the start of an object that is encoded once and used for many: what
 // the WithAttrs and WithGroup methods of a slog.Handler have gathered. The zero Prefix is
 // empty. A Prefix is a value: its methods leave the receiver as it is, and any number of goroutines may use it. But
-// like append, WithAttrs and WithGroup may use the free memory behind it: derive more than one Prefix only from
-// the result of [Prefix.Clip].
+// like append, WithAttrs and WithGroup may use its free memory: derive several only from [Prefix.Clip]'s result.
 type Prefix struct {
 	// Duplicates is what [Writer.End] is going to be told. With [KeepLast], each long text is written as far as the
 	// limit, since those that share it may be removed.

@@ -121,8 +121,7 @@ func (w *Writer) String(s string) {
 const plenty = 16
 
 // end returns where a text ends at the latest. Others may be dropped or removed as duplicates, so the last long text may
-// have the limit for itself. Of very many long texts, the n-th gets an n-th of the limit, so that the object
-// stays small whatever is in it.
+// have the limit for itself. Of very many long texts, the n-th gets an n-th of it: the object stays small.
 func (w *Writer) end() int {
 	if w.duplicates == KeepLast || (w.n-w.start)/plenty < w.limit {
 		return w.bound(w.limit)

@@ -1,10 +1,8 @@
 // Package backend is the seam between package uevents and the kernel:
-// the real user_events files, or those simulated in package ueventstest. It is internal
-// so that the seam does not become API.
+// the real user_events files, or those simulated in package ueventstest. It is internal, no API.
 //
 // A backend speaks the kernel's language: commands, bits of words, write indexes and
-// errnos. Policies (validation, fallbacks, sizes, lifetimes) belong to package uevents,
-// which therefore behaves the same on both.
+// errnos. Policies are in package uevents, which therefore behaves the same on both.
 package backend
 
 import (
@@ -55,8 +53,7 @@ type Request struct {
 	Bit  uint8
 }
 
-// Registration is the kernel's answer. The event is enabled while Word has one of the bits
-// of Mask. Word stays readable for the life of the process.
+// Registration is the kernel's answer. Bits of Mask in Word, always readable, enable the event.
 type Registration struct {
 	Index uint32
 	Word  *atomic.Uintptr
@@ -85,8 +82,7 @@ type Backend interface {
 	Delete(name string) error
 	// Fields returns the event's present Declaration.FieldList, if this program can see it.
 	Fields(name string) (fields string, known bool)
-	// Write writes one event: a write index in host byte order and a payload. It does not
-	// retain buf. It must not run during or after Close.
+	// Write writes a write index in host byte order and a payload. It keeps no buf. It must not run after Close.
 	Write(buf []byte) error
 	// Lost reports whether the descriptor is no longer that of the file: other code of the program has closed it.
 	Lost() bool

@@ -87,8 +87,7 @@ func Load32(s string) uint32 {
 func load16(s string) uint16 { return uint16(s[0]) | uint16(s[1])<<8 }
 
 // CopyPlain copies s into b at position i and reports whether all of s is written as it is in plain
-// text. If not, what is in b there may be anything. It is false also where b has less than 16
-// bytes from i on, or less than s takes.
+// text, or anything if not. It is false also if b has less than 16 bytes, or too few for s, from i on.
 //
 // It examines eight bytes at a time, four or two, and lets the last ones overlap those before. As it
 // calls nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
@@ -190,8 +189,7 @@ func escapeLen[T string | []byte](s T) int {
 
 // rawBytes is where the characters begin that stand for bytes which are not UTF-8 in JSON: byte b, which is
 // 0x80 or more, is U+EF00+b. They are of the private use area, so that every parser takes them. A lone
-// surrogate (as in Python's surrogateescape) is refused by strict parsers, together with
-// the whole object.
+// surrogate (as in Python's surrogateescape) makes strict parsers refuse the object.
 const rawBytes = 0xef00
 
 // IsRawByte reports whether r stands for a byte in JSON. A character of a text
@@ -275,8 +273,7 @@ func Unprintable(r rune) bool { return r < ' ' || r >= del && (r == del || Decep
 // Deceptive reports whether r is not ASCII and controls a terminal, ends a line, reorders text or is
 // invisible: a C1 control, a line or paragraph separator, an annotation, or a character with Unicode's property
 // Bidi_Control or Default_Ignorable_Code_Point, such as the tags U+E0000 to U+E007F. Of the ignorable ones the joiners
-// U+200C and U+200D and the variation selectors U+FE00 to U+FE0F and of Mongolian are not among them: words of several
-// scripts and emoji need them.
+// U+200C and U+200D and the variation selectors U+FE00 to U+FE0F and of Mongolian are not: scripts and emoji need them.
 func Deceptive(r rune) bool {
 	switch {
 	case r < 0x80:

@@ -20,8 +20,7 @@ type Event struct {
 }
 
 // Decode parses the header of an event. The name is the tracepoint's, the
-// payload everything from the field eventheader_flags on; what follows the last
-// field is ignored, since perf pads records.
+// payload everything from the field eventheader_flags on, also perf's padding.
 //
 // Exactly one of event and error is nil. Fields are not decoded yet: [Cursor.Next] and [Event.AppendFieldsJSON] may still fail.
 func Decode(name string, payload []byte) (*Event, error) {

@@ -381,8 +381,7 @@ func (v Value) textForm(f Format) ([]byte, textForm) {
 }
 
 // rune decodes the first character of a text and returns its size, which is 0 if
-// not even a unit is left. A byte that is not UTF-8 is taken for Latin-1, as other decoders
-// do; what is no character becomes U+FFFD.
+// not even a unit is left. Bytes that are not UTF-8 are Latin-1; what is no character is U+FFFD.
 func (f textForm) rune(b []byte) (rune, int) {
 	switch {
 	case len(b) == 0:

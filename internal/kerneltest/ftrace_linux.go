@@ -154,8 +154,7 @@ func (i *Instance) Records() (records []Record) {
 	return records
 }
 
-// Types of events in a ring buffer, include/linux/ring_buffer.h. Up to typeDataMax the type
-// is the length of the data in words of four bytes.
+// Types of events, include/linux/ring_buffer.h. Up to typeDataMax they are lengths in 32-bit words.
 const (
 	typeArray      = 0 // the length is in the first word of the data
 	typeDataMax    = 28
@@ -236,8 +235,7 @@ func parsePage(ids map[uint16]string, cpu int, page []byte) (records []Record, e
 }
 
 // TraceText returns the text of the top-level instance. Kernels before 6.4 don't trust the
-// fields of user events and dump the record in hexadecimal; there the text ends with
-// the bytes that were dumped.
+// fields of user events and dump the record in hexadecimal; the text ends with these bytes.
 func TraceText(tb testing.TB, fs *tracefs.Dir) (text string, dumped bool) {
 	tb.Helper()
 	text, err := fs.Top().Text()

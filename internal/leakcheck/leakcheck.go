@@ -87,8 +87,7 @@ func take() inventory {
 }
 
 // addGoroutines adds all goroutines but this one, by their stacks. One that is locked to its
-// thread keeps the thread. Go itself keeps threads too, idle ones, as many as it needed at
-// once.
+// thread keeps the thread. Go itself keeps idle threads, as many as it needed at once.
 func (now inventory) addGoroutines() {
 	buf := make([]byte, 1<<16)
 	n := runtime.Stack(buf, true)

@@ -17,8 +17,7 @@ import (
 type Options struct {
 	// BufferSize is the size of each ring in bytes, rounded up to a power of two of whole pages; 0 means 512 KiB. There
 	// is one ring for each CPU and each name in AttachOptions.Ring and PausedRing. If the kernel refuses so much memory (see Open),
-	// or the rings would take more than half of the available memory of /proc/meminfo, they are smaller; Stats reports their
-	// size.
+	// or the rings would take more than half of the available memory, they are smaller; Stats reports their size.
 	BufferSize int
 	// Latency is the longest time that a record stays in a ring that is less than a quarter full; 0 means 100 ms. Below
 	// a quarter the kernel does not wake the reader, so most records cost the traced program no wakeup.

@@ -235,8 +235,7 @@ const minOverwrite = 64 << 10
 const unsafePart = minOverwrite / 4
 
 // newest appends the records of an overwritten ring that were written since head was seen, the newest first, and returns
-// head. The kernel writes such a ring backward: each record precedes the older one, and head, which counts down from 0, is
-// at the newest.
+// head. The kernel writes such a ring backward: records precede older ones, and head counts down from 0.
 //
 // The ring is not paused, which would lose all hits. If more than half is overwritten meanwhile, it is copied again.
 func (r *ring) newest(dst []byte, seen uint64) (_ []byte, head uint64) {

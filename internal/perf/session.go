@@ -141,8 +141,7 @@ func (s *Session) look() {
 
 // Stop ends recording: after it returns, the kernel writes no records. ReadInto returns the records written before, and
 // then [io.EOF]. Stop is much faster than Close: an interrupted tool calls Stop, reads the rest, reports Stats, and
-// closes last. Snapshot works after Stop. The events stay enabled, and programs make records, until Close. Stop may be called more
-// than once.
+// closes last. Snapshot works after Stop. The events stay enabled until Close. Stop may be called more than once.
 func (s *Session) Stop() error {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -174,8 +173,7 @@ func (s *Session) Stop() error {
 }
 
 // Close detaches from all events and frees the rings with their records. A waiting ReadInto and all later calls return
-// [os.ErrClosed]. The kernel takes about 30 ms for each event. Close may be called more than once, and from the
-// callbacks of Follow and Snapshot.
+// [os.ErrClosed]. It takes about 30 ms for each event, and may be called again, and from callbacks.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -138,8 +138,7 @@ func (s *Session) bufferSize() (size int) {
 
 // Overran reports whether records may have been lost, or a pause has ended, since its last call: false means that Stats has no more losses. It
 // reads the positions of the rings only, and so is much cheaper than Stats. In rings of up to 256 KiB and in those that are overwritten,
-// records may always have been lost. A caller that calls Stats each time it is true learns all losses by event, also of those that were
-// detached meanwhile.
+// records may always have been lost. A caller that calls Stats each time it is true learns all losses, of detached events too.
 func (s *Session) Overran() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -148,8 +148,7 @@ func DontFork(b []byte) error {
 	return os.NewSyscallError("madvise", unix.Madvise(b, unix.MADV_DONTFORK))
 }
 
-// NameMapping sets the name that a mapping has in /proc/PID/maps. The kernel refuses names without CONFIG_ANON_VMA_NAME, and before
-// Linux 6.2 for a mapping of a file.
+// NameMapping names a mapping in /proc/PID/maps. It needs CONFIG_ANON_VMA_NAME, and for a mapping of a file Linux 6.2.
 func NameMapping(b []byte, name string) error {
 	text, err := unix.BytePtrFromString(name)
 	if err != nil {

@@ -56,8 +56,7 @@ func Writable(fd int) (bool, error) {
 //
 // A write without an offset locks the file's position, and all threads of a process would
 // queue up for the mutex; user_events_data has no position. Without the mutex nothing in
-// the kernel waits, so that Go's scheduler need not be told either, which is a sixth of the
-// whole cost.
+// the kernel waits, so that Go's scheduler is not told: a sixth of the whole cost.
 //
 // Errors are errnos as the kernel returns them.
 func Write(fd int, b []byte) error {

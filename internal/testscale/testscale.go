@@ -31,8 +31,7 @@ const EnvEmulated = "USEREVENTS_EMULATED"
 // Emulated reports whether the processor is emulated. Instructions then take about 20 times as long.
 func Emulated() bool { return os.Getenv(EnvEmulated) != "" }
 
-// HostOnly skips a test in guests. Use it for tests that involve no kernel and take long, or that need the sources: they
-// run on the machine that runs the guests.
+// HostOnly skips a test in guests. Use it for long tests without kernel, or with sources: the host runs them.
 func HostOnly(tb testing.TB) {
 	tb.Helper()
 	if Emulated() {

@@ -14,8 +14,7 @@ import (
 
 // Event is a tracepoint as an [Instance] sees it: instances share tracepoints and formats, and each has
 // its own enable state, filter and triggers. Its methods may be called concurrently; they need
-// the permission for the file concerned, by default root's. Errors of all methods wrap [fs.ErrNotExist]
-// when there is no such tracepoint.
+// the permission for the file, by default root's. Errors wrap [fs.ErrNotExist] without a tracepoint.
 type Event struct {
 	instance     *Instance
 	system, name string

@@ -10,8 +10,7 @@
 //	text, err := i.Text()                         // the records so far
 //
 // A [Dir] is a mounted tracefs, an [Instance] a set of ring buffers with enabled events, an [Event] a tracepoint as
-// an instance sees it. The files belong to root by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] and the
-// kernel's errno, and name the file.
+// an instance sees it. Root owns the files by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] or an errno.
 //
 // Programs that only publish events need neither this package nor these permissions: see
 // package uevents. This package is for tools, tests and collectors.
@@ -55,8 +54,7 @@ func At(path string) *Dir { return &Dir{path: path} }
 func (d *Dir) Path(elem ...string) string { return path.Join(append([]string{d.path}, elem...)...) }
 
 // Find returns the mounted tracefs: [DefaultDir] if it is one, else the first that
-// /proc/self/mountinfo lists, else the one that debugfs mounts in itself. The error wraps
-// [fs.ErrNotExist] when none is mounted.
+// /proc/self/mountinfo lists, else debugfs' own, or an error that wraps [fs.ErrNotExist].
 func Find() (*Dir, error) {
 	f, err := os.Open(mountInfo)
 	if err != nil {

@@ -29,8 +29,7 @@ type Record interface {
 	// Measure appends the lengths of the texts and arrays, and returns the size of the record.
 	Measure(lengths []int) (all []int, size int)
 	// Drop drops the attributes for which the budget has no space, and returns how many. The free space of the budget
-	// is that of the whole record, a negative number: Drop adds what attributes take, and what texts and arrays beside
-	// them are longer than [Short].
+	// is that of the whole record, negative: Drop adds attributes, and what other texts have beyond [Short].
 	Drop(budget *Budget) (dropped int)
 	// Cut cuts each text and array that is longer than share to share bytes, and returns how many these are.
 	Cut(share int) (cut int)

@@ -68,8 +68,7 @@ func AppendHex(dst []byte, start, at int, id []byte) []byte {
 }
 
 // EndText ends a __data_loc char[] field whose text is dst[begin:]: it appends a
-// NUL and writes the location word. The text is taken as it is; what it must not contain
-// is told in package [text].
+// NUL and writes the location word. The text is taken as it is, see package [text].
 //
 // A payload may be longer than [MaxLimit] until it is cut. Locations beyond then belong to empty texts or to none.
 func EndText(dst []byte, start, at, begin int) []byte {
@@ -213,8 +212,7 @@ func UnixNano(t time.Time) uint64 {
 }
 
 // Scale returns the value of a floating-point number in a field of type s64: v times
-// scale, rounded to the nearest integer. It is cut at the ends of the range, and
-// the smallest s64 for a NaN.
+// scale, rounded to the nearest integer, cut to the range; NaN is the smallest s64.
 func Scale(v, scale float64) int64 {
 	switch v = math.Round(v * scale); {
 	case v >= math.MaxInt64:

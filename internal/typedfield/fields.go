@@ -18,8 +18,7 @@ import (
 )
 
 // Fields writes values of the struct type T as a part of an event that has other fields before and behind those of T.
-// The rules are those of [Plan], except that T must not have a field of type typed.Truncated. Fields does not
-// change and may be used concurrently.
+// The rules are those of [Plan], without typed.Truncated. Fields may be used concurrently.
 type Fields[T any] struct {
 	fields []builtField
 	copier copier
@@ -182,8 +181,7 @@ type Plan struct {
 	layout *Layout
 	copier copier
 
-	// Room for n bytes is for the fast path if n-low, unsigned, is not above span. If there is
-	// more to write than numbers and strings, none is.
+	// Room for n bytes suffices for the fast path if n-low, unsigned, is at most span: never with other fields.
 	low  int
 	span uint
 }
@@ -250,8 +248,7 @@ const (
 )
 
 // Layout is a [tracepoint.Declaration] made ready for writing payloads: the
-// offsets of its fields and a payload in which every field is zero or empty. It does not change and
-// may be used concurrently.
+// offsets of its fields and an empty or zero payload. It may be used concurrently.
 type Layout struct {
 	decl    tracepoint.Declaration
 	offsets []int

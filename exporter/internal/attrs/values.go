@@ -167,8 +167,7 @@ const DepthLimit = 64
 const MaxDepth = 1000
 
 // Nested limits the depth of a value as the SDK does: deeper lists and maps become empty values, and maps keep the last
-// value of each key. A negative or larger depth means [MaxDepth]. changed is false if the value needs no change.
-// Lists and maps allocate.
+// value of each key. A negative or larger depth means [MaxDepth]. changed is false without a change. It may allocate.
 func Nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	if depth < 0 || depth > MaxDepth {
 		depth = MaxDepth

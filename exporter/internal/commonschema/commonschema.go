@@ -137,8 +137,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 
 // Own holds the fields of part C that are not attributes of the record: selected attributes of the resource, the scope,
 // and values without a field elsewhere. Create it before the attributes are written: an attribute with the name of such
-// a field is omitted, since decoders would find the field twice. Write it before them: if fields must be dropped to
-// make a record fit, these are the last ones.
+// a field is omitted, which decoders would find twice. Write it before them: these are the last ones to be dropped.
 //
 // Own lives on the stack.
 type Own struct {

@@ -1,8 +1,7 @@
 // Package eventspan finds the ids that a span has in events.
 //
 // A span of package ueventstrace propagates the ids of its caller, so that attaching a tracing tool changes nothing for
-// other programs. The ids that it was recorded with are in its events only. Log records that are written inside of the
-// span need them, too.
+// other programs. Its own ids are in its events only, and in the log records inside of the span.
 package eventspan
 
 import (

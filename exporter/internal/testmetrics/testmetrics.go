@@ -131,8 +131,7 @@ func Series(n int) map[string]*metricdata.ResourceMetrics {
 const Kinds = 9
 
 // Random returns metrics of all kinds, with data that the SDK never produces but another producer may. Names of metrics
-// are unique in a scope, texts are UTF-8, ids have their full length or are empty, and a point takes less than 2,000
-// bytes in any encoding.
+// are unique in a scope, texts are UTF-8, ids are whole or empty, and no encoding of a point takes 2,000 bytes.
 func Random(r *rand.Rand) *metricdata.ResourceMetrics {
 	rm := &metricdata.ResourceMetrics{}
 	if r.IntN(5) > 0 {

@@ -211,8 +211,7 @@ var declaration = tracepoint.MustParse(EventName + " u32 protocol; char[8] versi
 const atRequest = uevents.IndexSize + 4 + len(version) + 4
 
 // request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around points are open
-// while it is: a resource, a scope, a metric and its data, each begun with its first point. Their own fields come first in them, so
-// that points are appended.
+// while it is: a resource, a scope, a metric and its data, begun with the first point, with its own fields before points.
 type request struct {
 	wire
 	resource, scope []byte // what is in front of scopes and of metrics

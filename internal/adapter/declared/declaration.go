@@ -1,7 +1,6 @@
 // Package declared is about log records that a program declares, so that attributes become fields
 // of their own in an event: the struct types that declare them, which values the fields
-// take, and how these are written. It knows values as the loggers' adapters hand them over,
-// and no logger.
+// take, and how these are written. It knows the adapters' values, and no logger.
 package declared
 
 import (

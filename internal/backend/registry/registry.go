@@ -1,6 +1,5 @@
 // Package registry is the kernel's list of user_events: their names and fields, what holds each of them, and the enable bits that
-// follow them. The shared memory of a program and the simulated kernel of package ueventstest are registries with
-// tracing tools of their own.
+// follow them. The shared memory of a program and the simulated kernel of package ueventstest are registries.
 package registry
 
 import (

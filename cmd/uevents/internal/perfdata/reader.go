@@ -1,8 +1,7 @@
 // Package perfdata reads recordings of perf record: perf.data files and its pipe, with formats and tasks for decoding.
 //
 // The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the file, include/uapi/linux/perf_event.h
-// its records, and the manual page trace-cmd.dat.v6(5) the section of formats ("tracing data"). All numbers are in the
-// byte order of the machine.
+// its records, and trace-cmd.dat.v6(5) the section of formats. All numbers are in the machine's byte order.
 package perfdata
 
 import (
@@ -103,8 +102,7 @@ func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
 
 // Next decodes the next record of a tracepoint into ev, in order of time. It omits the copies of declared log records.
 // It returns [io.EOF] at the end. After an error that wraps [reader.ErrMalformed], it continues with the next record; one
-// that does not fit the format of its event is no error, but is marked as undecodable.
-// Memory that ev refers to is valid until the next call.
+// that does not fit its event's format is undecodable instead. Memory of ev is valid until the next call.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
 		rec, err := r.queue.pop(r)

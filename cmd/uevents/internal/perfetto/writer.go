@@ -1,6 +1,5 @@
 // Package perfetto writes events in the format of Perfetto. https://ui.perfetto.dev draws them on one timeline with the
-// scheduler's events: spans as nested slices, log records on the threads that wrote them, metrics as counters. Flows
-// connect the events of a trace.
+// scheduler's events: spans as slices, log records on their threads, metrics as counters. Flows connect traces.
 //
 // The file is a Trace of Perfetto's schema, in CLOCK_MONOTONIC; snapshots relate it to the other clocks.
 package perfetto
