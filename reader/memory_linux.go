@@ -150,7 +150,6 @@ func windowSize(size int) int {
 	return size * runtime.NumCPU()
 }
 
-// ReadInto returns the records of both kinds in order of time.
 func (m *memorySession) ReadInto(r *perf.Record) error {
 	if m.window != nil {
 		return fmt.Errorf("reader: with ReadSnapshot, Snapshot returns the records: %w", fs.ErrInvalid)

@@ -84,7 +84,6 @@ func (m *memorySession) State() perf.State {
 	return m.kernel.State()
 }
 
-// Stats adds the counts of programs, by the names of their events.
 func (m *memorySession) Stats() (t perf.Stats, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -267,7 +266,6 @@ func (m *memorySession) fill() (some bool) {
 	return some
 }
 
-// Snapshot calls f with the records of the window, and with those of the kernel's rings.
 func (m *memorySession) Snapshot(f func(*perf.Record) error) error {
 	if m.window == nil {
 		return fmt.Errorf("reader: Snapshot needs ReadSnapshot: %w", fs.ErrInvalid)

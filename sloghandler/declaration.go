@@ -96,8 +96,7 @@ type declaration struct {
 }
 
 // TypedLogger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler
-// only, not other handlers of the program. Methods may be called concurrently, also after the handler was closed. The zero
-// TypedLogger, and nil, are never enabled.
+// only, not other handlers of the program. It may be used concurrently, also after Close. Zero and nil are never enabled.
 type TypedLogger[T any] struct {
 	h *Handler
 	d *Declaration[T]
@@ -108,8 +107,7 @@ type TypedLogger[T any] struct {
 }
 
 // Logger returns a logger for records with what h adds to them. If h was made without the declaration,
-// or its event could not be registered, the records are written to their level's event. If d or h is nil or zero, the
-// logger is never enabled.
+// or its event could not be registered, the records go to their level's event. Without d or h it is never enabled.
 func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
 	if d == nil || h == nil || h.sink == nil {
 		return &TypedLogger[T]{}

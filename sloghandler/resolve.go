@@ -188,8 +188,7 @@ type resolver struct {
 	replace func([]string, slog.Attr) slog.Attr
 	groups  []string // that are open, the outermost first; only for replace
 
-	// Attributes of a record end with it: they are in an arena. Those of a handler stay: they are frozen, too, since the
-	// program may change what a value refers to.
+	// A record's attributes end with it, in an arena. A handler's are frozen: the program may change values.
 	freeze bool
 	arena  []slog.Attr
 
@@ -279,8 +278,7 @@ func empty(a slog.Attr) bool {
 	return a.Key == "" && a.Value.Kind() == slog.KindAny && a.Value.Any() == nil
 }
 
-// The functions below call functions of the program. Their panics become attributes: a log
-// call must not end the program, nor lose the record.
+// The functions below call the program's. Panics become attributes: no record is lost.
 
 func replaced(f func([]string, slog.Attr) slog.Attr, groups []string, a slog.Attr) (out slog.Attr) {
 	defer func() {

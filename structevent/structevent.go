@@ -39,8 +39,7 @@ type Event[T any] struct {
 // a field of an event ([tracepoint.ErrInvalid]), or is that of [uevents.Provider.Register].
 //
 // The default of the option Naming is [uevents.NameHashedOnConflict]: if a tool is still attached to the event of an
-// old version of the program, whose T had other fields, the event gets a name with a hash. [Event.Name] and
-// [Event.Conflict] tell.
+// old version of the program with another T, it has a name with a hash: [Event.Name], [Event.Conflict].
 func Define[T any](p *uevents.Provider, name string, o *uevents.EventOptions) (*Event[T], error) {
 	plan, err := typed.PlanFor[T](name)
 	if err != nil {

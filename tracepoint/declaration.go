@@ -205,8 +205,7 @@ func isIdentifier(s string) bool {
 // Parse parses a declaration in command syntax and validates it. It accepts
 // what [Declaration.String] prints, a space or none after a semicolon, empty
 // fields such as one after a trailing semicolon, and runs of white space. On
-// error, an [*Error], it returns what it understood until then, so that a listing can
-// name events that other programs made.
+// error, an [*Error], it returns what it understood, so that a listing can name the event.
 func Parse(s string) (Declaration, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
 	d := Declaration{Name: name}

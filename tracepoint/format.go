@@ -30,8 +30,7 @@ type FormatField struct {
 	// integers, or else a Struct whose structName is the C type.
 	Type Type
 	// Offset and Size are in bytes, Offset from the start of the common fields.
-	// A dynamic field has size 4: its location word. An argument of a system call has the size of a register, in which a Type that is
-	// smaller takes the low bytes.
+	// A dynamic field has size 4: its location word. An argument of a system call has a register's, and Type the low bytes.
 	Offset, Size int
 	// Pointer is set if the field is an address: a C pointer. Type is an unsigned integer then.
 	Pointer bool
@@ -267,8 +266,7 @@ func cutBrackets(s string) (before, brackets string, found bool) {
 }
 
 // formatType finds the type of a field that takes size bytes. The number between the
-// brackets is a last resort: the kernel leaves it unset for user events, and prints
-// what it finds there.
+// brackets is a last resort: for user events, the kernel does not set it.
 func formatType(ctype, brackets string, size int, signed bool) Type {
 	for loc := RelLoc; loc <= DataLoc; loc++ {
 		if elem, ok := strings.CutPrefix(ctype, locationPrefix[loc]); ok {

@@ -168,8 +168,7 @@ func (e *Event) Stats() EventStats {
 }
 
 // writes counts the writes of a registration, and tells whether any is in flight. A write that the kernel takes changes
-// nothing but a tally, and few writers share one: a cache line that several CPUs change moves between them with each
-// record.
+// nothing but a tally, which few writers share: CPUs pass on a changed cache line with each record.
 type writes struct {
 	tallies []tally // of each stripe one, perStripe apart
 	mask    uint64  // has the bits of an index of tallies
@@ -257,8 +256,7 @@ var several = func() *atomic.Uintptr {
 // On Linux 6.4 and later the events of a group share enable words, a bit each, of 64 events
 // on 64-bit machines and 32 on others. While all are disabled, the check takes one load and
 // one branch for the events of one word, and two loads more for each further word. Before
-// Linux 6.4 the kernel assigns the status words; the check loads each word in use, normally
-// one.
+// Linux 6.4 the kernel assigns the status words; the check loads each, normally one.
 //
 // Groups come from [Provider.NewGroup]. Methods may be called concurrently.
 type Group struct {

@@ -98,8 +98,7 @@ func (r *resources) registerLocked(reg *registration) (answer backend.Registrati
 }
 
 // registerAt registers at a bit and tells the two meanings of EADDRINUSE apart: the kernel
-// is still freeing an earlier registration of the bit (busy), or the event has other fields
-// (the error).
+// is still freeing an earlier registration of the bit (busy), or there is a conflict (the error).
 //
 // The kernel frees a bit late if it had to bring the word's page back when it last changed
 // the bit. Until then UNREG of the bit succeeds again, and fails with ENOENT afterwards.

@@ -84,7 +84,6 @@ func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
 	return l
 }
 
-// Enabled reports whether an event of such records is enabled; see [Processor.Enabled].
 func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
 	return l.all.Enabled() && l.provider.sink.enabled(param.Severity, param.EventName)
 }

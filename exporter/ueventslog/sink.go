@@ -56,7 +56,6 @@ func (e *events) Shutdown(context.Context) error { return e.sink.Close() }
 // ForceFlush does nothing: every record has been written when Emit, OnEmit or Export returns.
 func (e *events) ForceFlush(context.Context) error { return nil }
 
-// Stats returns the counts of each event, by its name.
 func (e *events) Stats() map[string]uevents.EventStats { return e.sink.Stats() }
 
 // enabled reports whether an event is enabled that such a record may be written to. What is zero is not known.

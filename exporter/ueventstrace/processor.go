@@ -196,7 +196,6 @@ func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingR
 	return result
 }
 
-// Description names the sampler and the inner one.
 func (s *sampler) Description() string {
 	return fmt.Sprintf("UserEvents{%s}", s.inner.Description())
 }

@@ -146,7 +146,6 @@ func (s *idleSpan) EventSpanContext() trace.SpanContext {
 	return ids.withState(s.SpanContext().TraceState())
 }
 
-// EventIDs implements [spankey.Span].
 func (*idleSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
 // identity returns the ids of the span that spans inside are children of: the recorded one around it, or its caller.
@@ -211,7 +210,6 @@ var (
 	_ eventspan.Span = (*recordingSpan)(nil)
 )
 
-// SpanContext returns what the span propagates.
 func (s *recordingSpan) SpanContext() trace.SpanContext {
 	if s.tracer.provider.propagates {
 		return s.EventSpanContext()
@@ -219,18 +217,14 @@ func (s *recordingSpan) SpanContext() trace.SpanContext {
 	return local(s.Span)
 }
 
-// EventSpanContext returns the ids that the span has in events.
 func (s *recordingSpan) EventSpanContext() trace.SpanContext {
 	return s.data.context.withState(s.data.state)
 }
 
-// EventIDs implements [spankey.Span].
 func (*recordingSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
-// TracerProvider returns the provider whose tracer has started the span.
 func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.tracer.provider }
 
-// IsRecording reports whether the span has not ended.
 func (s *recordingSpan) IsRecording() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +252,6 @@ func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	s.tracer.provider.processor.end(&s.data)
 }
 
-// SetName replaces the name.
 func (s *recordingSpan) SetName(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +285,6 @@ func (s *recordingSpan) SetAttributes(list ...attribute.KeyValue) {
 	}
 }
 
-// AddEvent adds an event, and writes it.
 func (s *recordingSpan) AddEvent(name string, options ...trace.EventOption) {
 	s.addEvent(name, eventConfig(options))
 }

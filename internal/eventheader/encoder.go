@@ -266,12 +266,10 @@ type decodeError struct {
 	problem string
 }
 
-// Error implements error.
 func (e *decodeError) Error() string {
 	return fmt.Sprintf("%v: %s, byte %d: %s", errMalformed, e.part, e.offset, e.problem)
 }
 
-// Unwrap returns errMalformed.
 func (e *decodeError) Unwrap() error { return errMalformed }
 
 var errNoBegin = invalidf("End without Begin")

@@ -12,7 +12,6 @@ type fitting struct {
 	order      order
 }
 
-// Measure implements [truncate.Record].
 func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	for w := f.walk(); w.next(); {
 		if w.length > 0 {

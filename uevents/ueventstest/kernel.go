@@ -110,8 +110,7 @@ func NewKernel(o *Options) *Kernel {
 
 // Close detaches all tracing tools, so that every event becomes disabled. It returns an error if
 // a provider is still open, an enable bit still registered or an enable word not freed: a
-// leak of the program under test. A provider that is still open stays usable, but can register nothing more. A second
-// Close does nothing.
+// leak of the program under test. An open provider stays usable, but can register nothing more. Close may be repeated.
 func (k *Kernel) Close() error {
 	k.events.Lock()
 	defer k.events.Unlock()
@@ -192,8 +191,7 @@ func (k *Kernel) Events() []EventInfo {
 }
 
 // Status returns the text of user_events_status, as this generation of the interface prints
-// it. A real kernel lists events in no particular order, this one in the order of their
-// registration.
+// it. A real kernel lists events in no particular order, this one as registered.
 func (k *Kernel) Status() string {
 	k.events.Lock()
 	defer k.events.Unlock()

@@ -21,8 +21,7 @@ type Record struct {
 	Declaration tracepoint.Declaration
 
 	// Payload is what the program wrote behind the write index. It belongs to the caller.
-	// A real tool adds up to 7 bytes of padding behind it, and 8 bytes of common fields
-	// before it.
+	// A real tool adds 8 bytes of common fields before it, and up to 7 of padding behind.
 	Payload []byte
 
 	Time time.Time
@@ -174,8 +173,7 @@ type probe struct {
 // are registered later are not attached, even if a pattern matches.
 //
 // If a name matches no event, nothing is attached and the error wraps ENOENT. On a closed
-// kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Detach the
-// tool, or let [Kernel.Close] do it.
+// kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Close detaches it.
 func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	k.events.Lock()
 	defer k.events.Unlock()

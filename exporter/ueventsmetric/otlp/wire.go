@@ -212,7 +212,6 @@ func (f *fitting) size(kv attribute.KeyValue) (size, length int) {
 	return len(f.buf), length
 }
 
-// Measure implements [truncate.Record].
 func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	for _, kv := range f.list {
 		n, length := f.size(kv)
@@ -222,7 +221,6 @@ func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	return lengths, size
 }
 
-// Drop implements [truncate.Record].
 func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	before := len(f.list)
 	_, size := f.Measure(nil)
@@ -231,7 +229,6 @@ func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	return before - len(f.list)
 }
 
-// Cut implements [truncate.Record].
 func (f *fitting) Cut(share int) (cut int) {
 	for i := range f.list {
 		if _, length := f.size(f.list[i]); length > share {

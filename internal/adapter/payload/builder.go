@@ -152,7 +152,6 @@ func (f *fitting) findSpans() {
 	}
 }
 
-// Measure implements [truncate.Record].
 func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	size = f.schema.Layout.FixedSize()
 	for _, s := range f.spans {
@@ -170,7 +169,6 @@ func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	return lengths, size
 }
 
-// Drop implements [truncate.Record].
 func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	for _, s := range f.spans {
 		switch n := s.end - s.begin; s.class {

@@ -176,7 +176,6 @@ func (p *program) show(e *event, b registry.Bit) {
 	}
 }
 
-// Remove hides a bit from the tools.
 func (p *program) Remove(_ *event, b registry.Bit) {
 	word, _ := p.files.indexOf(b.Word)
 	p.guard(func() {
@@ -232,7 +231,6 @@ func (p *program) open(dir string) backend.Backend {
 	return f
 }
 
-// ABI returns the generation whose rules the memory follows.
 func (f *file) ABI() backend.ABI { return backend.EnableAddress }
 
 // Dir returns the directory of the memory's files, and "" if it needs none.
@@ -245,7 +243,6 @@ func (f *file) NewWord() (*atomic.Uintptr, error) {
 	return f.p.newWord(f.dir)
 }
 
-// FreeWord returns a word to the pool.
 func (f *file) FreeWord(w *atomic.Uintptr) {
 	f.p.events.Lock()
 	defer f.p.events.Unlock()
@@ -254,7 +251,6 @@ func (f *file) FreeWord(w *atomic.Uintptr) {
 	_ = f.p.release()
 }
 
-// Register registers an event.
 func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	if err := f.hold(r.Word); err != nil {
 		return backend.Registration{}, err

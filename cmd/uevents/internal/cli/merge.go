@@ -165,7 +165,6 @@ func (m *merged) name(f *mergedFile, err error) error {
 	return fmt.Errorf("%s: %w", f.path, err)
 }
 
-// Close closes the files.
 func (m *merged) Close() {
 	for _, f := range m.files {
 		m.close(f)
@@ -193,10 +192,8 @@ func (h fileHeap) Less(i, j int) bool {
 }
 func (h fileHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push implements [heap.Interface].
 func (h *fileHeap) Push(x any) { *h = append(*h, x.(*mergedFile)) }
 
-// Pop implements [heap.Interface].
 func (h *fileHeap) Pop() any {
 	last := len(*h) - 1
 	f := (*h)[last]
@@ -349,7 +346,6 @@ type stream struct {
 	from io.Reader
 }
 
-// Read implements [io.Reader].
 func (s *stream) Read(p []byte) (int, error) {
 	b, err := untilDone(s.ctx, func() ([]byte, error) {
 		b := make([]byte, len(p)) // p is not ours after Read

@@ -133,7 +133,6 @@ func createRecording(ctx context.Context, path string, o *recordingOptions) (*re
 // Write writes an event. After an error the file keeps the events before.
 func (r *recording) Write(ev *reader.Event) error { return r.note(r.Writer.Write(ev)) }
 
-// Lost notes lost records.
 func (r *recording) Lost(name string, n uint64, at time.Time) error {
 	return r.note(r.Writer.Lost(name, n, at))
 }

@@ -166,7 +166,6 @@ func (r *rotation) begin() (*recording, error) {
 	}
 }
 
-// Write writes an event to the file, or to a new one if that is full.
 func (r *rotation) Write(ev *reader.Event) error {
 	if r.limit > 0 && r.records > 0 && r.full(r.limit) {
 		if err := r.next(); err != nil {

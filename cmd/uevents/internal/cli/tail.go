@@ -109,7 +109,6 @@ func (t *tailed) SetDeadline(at time.Time) {
 	t.live.SetDeadline(at)
 }
 
-// Next returns the next record that is let through.
 func (t *tailed) Next(ev *reader.Event) error {
 	for n := 1; ; n++ {
 		if through := t.buffer.Next(); through != nil {

@@ -170,10 +170,8 @@ func (h recordHeap) Less(i, j int) bool {
 }
 func (h recordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push implements [heap.Interface].
 func (h *recordHeap) Push(x any) { *h = append(*h, x.(record)) }
 
-// Pop implements [heap.Interface].
 func (h *recordHeap) Pop() any {
 	last := len(*h) - 1
 	r := (*h)[last]
