@@ -185,7 +185,6 @@ func (x index) behind(at int) (next *indexEntry) {
 	return next
 }
 
-// find returns the first entry with a name, or nil.
 func (x index) find(name string) *indexEntry {
 	for i := range x {
 		if x[i].name == name {

@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/uevents/internal/machine"
 )
 
-// openKernel is openFile for Open.
 func openKernel(o *Options) (backend.Backend, error) {
 	f, err := openFile(o)
 	if err != nil {
@@ -156,7 +155,6 @@ func openPassed(fd int, name string) (*abi.File, error) {
 	return nil, explain(what, err, machine.Read("/"))
 }
 
-// look adds what there is of the kernel's interface.
 func (r *Report) look(b backend.Backend) {
 	if f, ok := b.(*abi.File); ok {
 		r.ABI = ABI(f.ABI())

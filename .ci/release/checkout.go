@@ -26,7 +26,6 @@ type checkout struct {
 	version string          // at which they require each other
 }
 
-// openCheckout reads every go.mod of a repository.
 func openCheckout(root string) (*checkout, error) {
 	c := &checkout{root: root}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

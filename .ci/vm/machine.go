@@ -228,5 +228,4 @@ func (a *archive) add(name string, mode, device uint32, content []byte) {
 	a.pad()
 }
 
-// pad fills up to a multiple of four bytes.
 func (a *archive) pad() { a.Write(make([]byte, -a.Len()&3)) }

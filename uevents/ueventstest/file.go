@@ -19,7 +19,6 @@ func init() {
 	backend.OpenSimulated = func(kernel any) backend.Backend { return kernel.(*Kernel).open() }
 }
 
-// open opens user_events_data.
 func (k *Kernel) open() backend.Backend {
 	k.events.Lock()
 	defer k.events.Unlock()

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// stamp says when a write happened.
 type stamp struct {
 	seq   uint64
 	nanos int64 // since 1970
@@ -77,7 +76,6 @@ func (r *ring) next() (h header, ok bool) {
 	return h, true
 }
 
-// pop takes the oldest record out.
 func (r *ring) pop() (h header, payload []byte, ok bool) {
 	if h, ok = r.next(); ok {
 		payload = make([]byte, h.length)

@@ -64,7 +64,6 @@ func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]
 	return completeNames(e.declarations(true), args, prefix), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeKernel is completeEvents for the kernel's events alone.
 func (e *env) completeKernel(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeNames(e.declarations(false), args, prefix), cobra.ShellCompDirectiveNoFileComp
 }
