@@ -6,8 +6,7 @@
 //
 //	make vm-bench
 //
-// On any machine they are nanoseconds. Benchmarks that need user_events do not run where the kernel has
-// none:
+// On any machine they are nanoseconds. Benchmarks of user_events are skipped without them:
 //
 //	cd benchmarks && go test -bench .
 //

@@ -19,7 +19,6 @@ type Addition struct {
 	Where *Condition
 }
 
-// addition is an Addition whose patterns are parsed.
 type addition struct {
 	selection
 	where *Condition
@@ -31,7 +30,6 @@ type added struct {
 	list []*Condition // one that is nil selects all records
 }
 
-// role says what else a source has.
 type role uint8
 
 const (
@@ -158,7 +156,6 @@ func (o *Options) addedOf(d *Decoder, list []*Condition) *added {
 	return &added{role: alone, list: list}
 }
 
-// matchAdded is match for additions.
 func (r *Reader) matchAdded(e *tracefs.Event) *perf.AttachOptions {
 	if r.isLeftOut(e.String()) {
 		return &perf.AttachOptions{Later: true}
@@ -176,7 +173,6 @@ func (r *Reader) matchAdded(e *tracefs.Event) *perf.AttachOptions {
 	return r.admit(e, false, perf.AttachOptions{Tag: a})
 }
 
-// reportAdded is report for additions.
 func (r *Reader) reportAdded(e *tracefs.Event, src *perf.Source, err error) {
 	r.reported(e, src, err, r.attachedAdded)
 	if err != nil {

@@ -128,8 +128,7 @@ func (r *Reader) begin(refused error) error {
 	return nil
 }
 
-// NoMatchError is the error of [Open] if no event matches Options.Events, and none that appears later is read. It wraps
-// [fs.ErrNotExist] and Kernel.
+// NoMatchError is the error of [Open] if no event matches, now or later. It wraps [fs.ErrNotExist] and Kernel.
 type NoMatchError struct {
 	Patterns []string
 	Kernel   error // why the kernel did not permit to look at its events, or nil
@@ -351,8 +350,7 @@ func (r *Reader) reported(e *tracefs.Event, src *perf.Source, err error, attache
 	}
 }
 
-// sourceOf returns the state of a source. It creates the state if the first record comes before report. The format of
-// an event does not change while it is attached.
+// sourceOf returns the state of a source, for its first record before report, too. An attached event keeps its format.
 func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	r.mu.Lock()
 	s := r.sources[src]

@@ -45,7 +45,6 @@ func cgroupPath(dir string) (string, error) {
 	return path, nil
 }
 
-// pathIn is cgroupPath for the mounts that there are.
 func pathIn(mounts []tracefs.Mount, dir string) (path string, ok bool) {
 	var of tracefs.Mount
 	for _, m := range mounts {
@@ -56,7 +55,6 @@ func pathIn(mounts []tracefs.Mount, dir string) (path string, ok bool) {
 	return cmp.Or(strings.TrimSuffix(of.Root, "/")+strings.TrimPrefix(dir, of.Point), "/"), of.Point != ""
 }
 
-// within reports whether a path is a directory or below it.
 func within(path, dir string) bool {
 	below, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
 	return ok && (below == "" || below[0] == '/')
@@ -74,7 +72,6 @@ type cgroups struct {
 // cgroupRoots are the directories in which the hierarchy is that has the controller perf_event: with version 1, a mix of both, version 2.
 var cgroupRoots = []string{"/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"}
 
-// newCgroups returns those that exist.
 func newCgroups() *cgroups {
 	c := &cgroups{new: map[uint64]string{}}
 	if i := slices.IndexFunc(cgroupRoots, sys.CgroupRoot); i >= 0 {
@@ -83,7 +80,6 @@ func newCgroups() *cgroups {
 	return c
 }
 
-// add notes the path of a cgroup.
 func (c *cgroups) add(id uint64, path string) {
 	if c.bytes += len(path); len(c.new) >= maxCgroups || c.bytes > maxCgroupBytes {
 		c.new, c.old, c.bytes = map[uint64]string{}, c.new, len(path)
@@ -170,7 +166,6 @@ func mayBeInside(p *Process, path string) bool {
 	return n.ContainerID == "" && n.PodUID == "" || n.ContainerID != "" && strings.Contains(p.Cgroup, n.ContainerID)
 }
 
-// made notes the path of a new cgroup.
 func (p *processes) made(r *perf.Record) {
 	if p.cgroups != nil {
 		p.cgroups.add(r.CgroupID, string(r.CgroupPath))

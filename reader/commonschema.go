@@ -14,7 +14,6 @@ const keywordSpans = 4
 // overflowField is the struct that holds the fields beyond the encoder's limit for a struct.
 const overflowField = "_overflow"
 
-// truncatedField has the number of values that were cut or dropped.
 const truncatedField = "_truncated"
 
 // isOwnSchema reports whether an event whose first field is __csver__ may be an event of this module. The exporter for
@@ -69,7 +68,6 @@ func (ev *Event) setCommonSchema(fields []Field) bool {
 
 func (v Value) isInteger() bool { return v.typ == TypeInt64 || v.typ == TypeUint64 }
 
-// appendFlat appends the fields of a struct and those in its overflow.
 func appendFlat(dst, fields []Field) []Field {
 	for _, f := range fields {
 		if f.Name == overflowField && f.Value.typ == TypeMap {
@@ -118,8 +116,7 @@ var exceptionNames = map[string]string{
 	"ext_ex_stack": "exception.stacktrace",
 }
 
-// setExtension applies a struct of part A. Most producers write its fields without the struct, and prefix their names
-// with the struct's.
+// setExtension applies a struct of part A. Most producers write its fields outside, prefixed with its name.
 func (ev *Event) setExtension(name string, fields []Field) {
 	for _, f := range fields {
 		v := f.Value
@@ -194,7 +191,6 @@ func (ev *Event) setSpanField(name string, v Value) bool {
 	return true
 }
 
-// wellKnown maps the names in part B to attributes of spans.
 var wellKnown = map[string]string{
 	"dbSystem":             "db.system.name",
 	"dbName":               "db.namespace",
@@ -252,7 +248,6 @@ func (ev *Event) setLinks(v Value) bool {
 	return true
 }
 
-// set applies a field of a link.
 func (l *NestedLink) set(f Field) {
 	v := f.Value
 	switch f.Name {
@@ -327,15 +322,13 @@ func (ev *Event) addLink(l NestedLink, listed []NestedLink) []NestedLink {
 	return listed
 }
 
-// endSpan sets the duration of a span from its end.
 func (ev *Event) endSpan(end time.Time) {
 	if !end.IsZero() && !ev.Timestamp.IsZero() {
 		ev.Duration = end.Sub(ev.Timestamp)
 	}
 }
 
-// spread replaces the JSON text in which an exporter for .NET writes attributes without a configured column by its
-// members.
+// spread replaces the JSON text in which an exporter for .NET writes other attributes by its members.
 func (ev *Event) spread() {
 	const properties = "env_properties"
 	for i, f := range ev.Fields {

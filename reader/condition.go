@@ -49,8 +49,7 @@ type Condition struct {
 	leaves []*leaf
 }
 
-// ParseCondition parses a condition. The error says what is wrong and where, and wraps
-// [fs.ErrInvalid].
+// ParseCondition parses a condition. The error shows the place, and wraps [fs.ErrInvalid].
 func ParseCondition(text string) (*Condition, error) {
 	x, err := condition.Parse(text)
 	if err != nil {
@@ -93,7 +92,6 @@ func (n and) match(ev *Event) bool { return n.x.match(ev) && n.y.match(ev) }
 func (n or) match(ev *Event) bool  { return n.x.match(ev) || n.y.match(ev) }
 func (n not) match(ev *Event) bool { return !n.x.match(ev) }
 
-// leaf is a comparison, or has.
 type leaf struct {
 	text    string // of the condition
 	name    string
@@ -109,7 +107,6 @@ type leaf struct {
 	asked, found atomic.Bool // a record that lacks the name, or has it
 }
 
-// place says where an attribute is looked for.
 type place uint8
 
 const (
@@ -118,7 +115,6 @@ const (
 	inResource
 )
 
-// value is what a leaf compares with.
 type value struct {
 	condition.Value
 
@@ -154,7 +150,6 @@ func (l *leaf) match(ev *Event) bool {
 	return l.holds(ev, &v, isPart)
 }
 
-// lacks notes a record that lacks the name.
 func (l *leaf) lacks() bool {
 	note(&l.asked)
 	return false
@@ -276,7 +271,6 @@ func (l *leaf) equalsAny(ev *Event, v *Value, isPart bool) bool {
 	return false
 }
 
-// equal reports whether a value is equal to one of the condition's.
 func (l *leaf) equal(ev *Event, v *Value, to *value, isPart bool) bool {
 	if isPart && l.part.class == levelPart {
 		s := Severity(v.Int64())

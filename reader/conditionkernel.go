@@ -35,7 +35,6 @@ func isFilterName(name string) bool {
 	})
 }
 
-// numberField returns the bound of a comparison with an integer.
 func numberField(l *leaf, f tracepoint.FormatField) bound {
 	if l.has {
 		return always
@@ -77,7 +76,6 @@ func both(a, b bound, and bool) bound {
 	return filtered(a.filter + " || " + b.filter)
 }
 
-// limits returns the least and the largest number of a field.
 func limits(f tracepoint.FormatField) (least, most condition.Number) {
 	if f.Type.Kind.Signed() {
 		return condition.OfInt(math.MinInt64 >> (64 - 8*f.Size)), condition.OfInt(math.MaxInt64 >> (64 - 8*f.Size))
@@ -138,8 +136,7 @@ func boundIf(b bool) bound {
 	return never
 }
 
-// textField returns the bound of a comparison with a text. This module's programs escape theirs, as conditions compare them. A record lacks
-// a part that is empty.
+// textField returns the bound of a comparison with a text. Conditions compare escaped texts. A record lacks an empty part.
 func (p *planner) textField(l *leaf, field string, isPart bool) bound {
 	present := filtered(field + ` != ""`)
 	if l.has && isPart {
@@ -216,7 +213,6 @@ func kernelPattern(pattern string) string {
 	return pattern
 }
 
-// quote returns a text in quotes, if filters can have it.
 func quote(s string) (string, bool) {
 	for _, q := range []string{`"`, `'`} {
 		if !strings.Contains(s, q) && len(s) <= maxFilterText {

@@ -9,7 +9,6 @@ import (
 	"github.com/userevents/userevents-go/internal/chars"
 )
 
-// class says how a part of a record is compared.
 type class uint8
 
 const (
@@ -123,7 +122,6 @@ func messageOf(ev *Event) string {
 	return ev.Message
 }
 
-// allTexts returns a part that records of all kinds have.
 func allTexts(name string, of func(*Event) string) part {
 	p := texts(name, of)
 	p.all = true
@@ -146,7 +144,6 @@ func ids(name string, size int, of func(*Event) []byte) part {
 
 func isSet(id []byte) bool { return slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) }
 
-// beginsWith reports whether the hexadecimal digits of an id begin with some.
 func beginsWith(id []byte, digits string) bool {
 	for i := range digits {
 		const hexadecimal = "0123456789abcdef"
@@ -256,7 +253,6 @@ func (v *Value) printed() string {
 	return v.String()
 }
 
-// isPrinted reports whether a text is printed as it is.
 func isPrinted(s string) bool {
 	for {
 		n := chars.PrintableLen(s)

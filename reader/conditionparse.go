@@ -52,7 +52,6 @@ func (c *Condition) leaf(name condition.Name, end int) *leaf {
 	return l
 }
 
-// newLeaf returns has of a name.
 func newLeaf(name string) *leaf {
 	l := &leaf{name: name, key: name, part: partOf[name], has: true}
 	if key, ok := strings.CutPrefix(name, "fields."); ok {
@@ -97,7 +96,6 @@ func (c *Condition) compare(x *condition.Compare) (node, error) {
 	return l, nil
 }
 
-// check checks a value that a name is compared with, and prepares it.
 func (c *Condition) check(l *leaf, v *value) error {
 	class := attributePart
 	if l.part != nil {
@@ -142,7 +140,6 @@ func unitOf(name string) time.Duration {
 	return map[string]time.Duration{"ns": 1, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "seconds": time.Second}[name]
 }
 
-// inUnit converts a time to the unit that the name ends in.
 func (l *leaf) inUnit(n *condition.Number) {
 	if unit := int64(unitOf(l.key[strings.LastIndexByte(l.key, '_')+1:])); unit != 0 {
 		if n.Int%unit == 0 {
@@ -188,8 +185,7 @@ func (c *Condition) checkChoice(l *leaf, v *value) error {
 	return nil
 }
 
-// globPattern is a pattern of whole texts: * is any text, ? a character, [a-z] and [!a-z] one of a class, and a backslash makes the
-// next character stand for itself.
+// globPattern is a pattern of whole texts: * is any text, ? a character, [a-z] and [!a-z] a class, a backslash escapes.
 type globPattern struct {
 	pieces []string       // what is between the asterisks, if these are all it has
 	expr   *regexp.Regexp // else

@@ -12,8 +12,7 @@ import (
 type ConditionPlan struct {
 	// Never is set if no record of the tracepoint can match: a Reader does not attach to it.
 	Never bool
-	// Kernel is the part that the kernel evaluates, as its filters write it; empty if it evaluates nothing. Records that do not match
-	// it are not recorded.
+	// Kernel is the part that the kernel evaluates, a filter; empty if none. The kernel does not record what fails it.
 	Kernel string
 	// Reader are the comparisons that are left to the reader, which decodes the records; none if the kernel evaluates all.
 	Reader []string
@@ -70,7 +69,6 @@ type planner struct {
 	left  []*leaf // that the kernel does not evaluate
 }
 
-// plan returns the bound of an expression, or of its negation.
 func (p *planner) plan(n node, negated bool) bound {
 	switch n := n.(type) {
 	case not:
@@ -91,7 +89,6 @@ func (p *planner) plan(n node, negated bool) bound {
 	return b
 }
 
-// negate returns the bound of the negation.
 func (b bound) negate() bound {
 	switch {
 	case b.never:
@@ -104,7 +101,6 @@ func (b bound) negate() bound {
 	return unknown
 }
 
-// join returns the bound of x || y if either is set, and else of x && y.
 func (p *planner) join(x, y node, negated, either bool) bound {
 	left := len(p.left)
 	a, b := p.plan(x, negated), p.plan(y, negated)
@@ -146,7 +142,6 @@ func parenthesised(filter string) string {
 	return filter
 }
 
-// leaf returns the bound of a comparison.
 func (p *planner) leaf(l *leaf) bound {
 	kind, fixed := p.kind()
 	switch {
@@ -166,7 +161,6 @@ func (p *planner) leaf(l *leaf) bound {
 	return never
 }
 
-// part returns the bound of a comparison with a part of records.
 func (p *planner) part(l *leaf, kind Kind, fixed bool) bound {
 	d := p.d
 	isMessage := l.part.name == "message" || l.part.name == "name"

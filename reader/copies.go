@@ -13,8 +13,7 @@ type Copies struct {
 	next      int
 }
 
-// original identifies a record that may have a copy: by its process and the record's own time. Its goroutine may have gone on in
-// another thread.
+// original identifies a record that may have a copy by its process and own time: goroutines may change threads.
 type original struct {
 	pid  int32
 	time int64
@@ -23,8 +22,7 @@ type original struct {
 // maxOriginals is how many records of all processes may come between a record and its copy, apart from copies.
 const maxOriginals = 16384
 
-// IsCopy reports whether ev is the copy of an event that was passed before. Events must be passed in the order in which they were
-// written.
+// IsCopy reports whether ev is the copy of an event that was passed before. Pass events in the order of writing.
 func (c *Copies) IsCopy(ev *Event) bool {
 	if ev.Kind != KindLog || ev.leveled && !ev.Duplicate {
 		return false
@@ -59,8 +57,7 @@ func (c *Copies) forget(key original) bool {
 }
 
 // planFor returns where Options.Where is evaluated on the records of an event. A declared record and its copy in the event of its level are
-// one record, and the first decides. If copies are read, too, the Reader sees all declared records: else it would take the copy of one that
-// the kernel has dropped.
+// one record, and the first decides. So the Reader sees all declared records if copies are read, too, not only the kernel's choice.
 func (r *Reader) planFor(d *Decoder) ConditionPlan {
 	plan := r.o.Where.Plan(d, !r.noTexts)
 	copied := map[*layout]*Decoder{slogDeclared: slogCopy, otelDeclared: otelCopy}[d.layout]

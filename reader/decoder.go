@@ -17,8 +17,7 @@ import (
 // ErrMalformed reports a record that does not fit the format of its tracepoint. Errors of [Decoder.Decode] wrap it.
 var ErrMalformed = errors.New("malformed record")
 
-// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it if each decodes into its own
-// Event.
+// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it, with an Event each.
 type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
@@ -146,8 +145,7 @@ const (
 	// DecodeFull recognises log records, spans and metrics: see docs/wire-formats.md.
 	DecodeFull DecodeMode = iota
 	// DecodePlain gives fields no meaning. Every event is of [KindOther] and has all fields of its record under their own
-	// names and in their order, and texts are as in the record, escapes and JSON included. EventName, Severity and Header of
-	// EventHeader events are set.
+	// names, in their order, texts as in the record, escapes and JSON included. EventName, Severity and Header are set.
 	DecodePlain
 	// DecodeJSON is DecodeFull, but leaves attributes that a program wrote as JSON in Event.FieldsJSON, where this is the JSON
 	// that [AppendJSON] would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write
@@ -158,7 +156,6 @@ const (
 	DecodeNone
 )
 
-// decodeTyped decodes a record of consecutive fields.
 func (d *Decoder) decodeTyped(raw []byte, ev *Event, mode DecodeMode) error {
 	if d.whole && mode != DecodePlain {
 		if d.set(raw, nil, ev, mode == DecodeJSON && d.keepsJSON) {
@@ -267,7 +264,6 @@ func (s *scratch) own(v typed.Value) Value {
 	return s.typed(v)
 }
 
-// typed returns the value of a field.
 func (s *scratch) typed(v typed.Value) Value {
 	switch v.Kind() {
 	case typed.KindInt:

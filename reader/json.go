@@ -22,8 +22,7 @@ func ParseJSON(text string) (v Value, ok bool) {
 	return s.json(text)
 }
 
-// jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Strings
-// without escapes share the memory of the text.
+// jsonText reads JSON (RFC 8259) with any bytes in strings. Those without escapes share the memory of the text.
 type jsonText struct {
 	s       string
 	i       int
@@ -43,7 +42,6 @@ func (s *scratch) object(text string, dst []Field) (fields []Field, ok bool) {
 	return fields, true
 }
 
-// json returns the value of a JSON text.
 func (s *scratch) json(text string) (v Value, ok bool) {
 	p := jsonText{s: text, scratch: s}
 	base := len(s.stack)
@@ -91,7 +89,6 @@ func (p *jsonText) word(w string) bool {
 	return true
 }
 
-// container reads a list or a map.
 func (p *jsonText) container(begin byte) (v Value, ok bool) {
 	s, base := p.scratch, len(p.scratch.stack)
 	if begin == '[' {
@@ -144,7 +141,6 @@ func (p *jsonText) members(to *[]Field, end byte, named bool) bool {
 	}
 }
 
-// text reads a string from its opening quote.
 func (p *jsonText) text() (text string, ok bool) {
 	begin := p.i + 1
 	end := quoteOrBackslash(p.s, begin)
@@ -169,8 +165,7 @@ func (p *jsonText) text() (text string, ok bool) {
 	}
 }
 
-// quoteOrBackslash returns the position of the first quote or backslash from position i on, or the length of s. It looks at
-// eight bytes at a time.
+// quoteOrBackslash returns the position of the first of them from i on, or len(s). It looks at eight bytes at a time.
 func quoteOrBackslash(s string, i int) int {
 	const ones = chars.Ones
 	for ; i <= len(s)-8; i += 8 {
@@ -237,7 +232,6 @@ func unescape(s string) (string, bool) {
 	}
 }
 
-// unit returns the value of four hexadecimal digits.
 func unit(s string) (rune, bool) {
 	if len(s) < 4 {
 		return 0, false
@@ -265,7 +259,6 @@ const (
 
 // The plain functions return the position behind what is next in s, from position i on, or 0 if it is not plain.
 
-// plainObject skips an object behind its opening brace.
 func plainObject(s string, i, depth int) int {
 	if i < len(s) && s[i] == '}' {
 		return i + 1
@@ -331,7 +324,6 @@ func hasKey(s string, keys []struct{ begin, end uint16 }, key string) bool {
 	return false
 }
 
-// plainValue skips a value.
 func plainValue(s string, i, depth int) int {
 	if i >= len(s) {
 		return 0
@@ -367,7 +359,6 @@ func plainWord(s string, i int, word string) int {
 	return i + len(word)
 }
 
-// plainList skips a list behind its opening bracket.
 func plainList(s string, i, depth int) int {
 	if i < len(s) && s[i] == ']' {
 		return i + 1

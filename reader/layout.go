@@ -12,8 +12,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// layout recognises typed events by a set of fields, and interprets these. All other fields of an event become
-// [Event.Fields].
+// layout recognises typed events by some fields, and interprets these. Others become [Event.Fields].
 type layout struct {
 	kind   Kind
 	point  PointType
@@ -91,7 +90,6 @@ func isText(t tracepoint.Type) bool {
 	return (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && !isNumber(t)
 }
 
-// Setters of fields that several layouts share.
 var commonFields = map[string]setter{
 	"time_unix_nano":           number64(func(ev *Event, n uint64) { ev.Timestamp = unixNano(n) }),
 	"trace_id":                 id(func(ev *Event) []byte { return ev.TraceID[:] }),
@@ -108,7 +106,6 @@ var commonFields = map[string]setter{
 	"attributes":               {text: setAttributes},
 }
 
-// number64 returns the setter of an integer.
 func number64(set func(ev *Event, n uint64)) setter { return setter{number: set} }
 
 // upTo returns the setter of an integer that is valid up to last.
@@ -121,7 +118,6 @@ func upTo(last uint64, set func(ev *Event, n uint64)) setter {
 	}}
 }
 
-// words returns the setter of a text.
 func words(set func(ev *Event, s string)) setter { return setter{words: set} }
 
 func id(field func(ev *Event) []byte) setter {
@@ -178,7 +174,6 @@ type recordField struct {
 	skipsEmpty bool // an empty text changes nothing
 }
 
-// reading is how the value of a field is read.
 type reading uint8
 
 const (
@@ -330,8 +325,7 @@ func upToNUL(b []byte) []byte {
 // plain returns a text without the escapes of package text. It shares the memory of b if there are none.
 func plain(b []byte) string { return text.Unescape(stringOf(b)) }
 
-// setID sets an id from hexadecimal digits. An empty text leaves it unchanged. It returns false if the digits are not
-// such an id.
+// setID sets an id from hexadecimal digits, or returns false. An empty text leaves it unchanged.
 func setID(id []byte, digits []byte) bool {
 	if len(digits) == 0 {
 		return true

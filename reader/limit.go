@@ -24,7 +24,6 @@ const (
 	resuming // being attached again
 )
 
-// checkLimit checks Options.Limit and ProgramLimit.
 func (o *Options) checkLimit() error {
 	for _, n := range []struct {
 		name  string
@@ -43,8 +42,7 @@ func (o *Options) checkLimit() error {
 // limited reports whether events are disabled for a while.
 func (o *Options) limited() bool { return o.Limit > 0 || o.ProgramLimit != (ProgramLimit{}) }
 
-// programLimit returns how many records of an event a program in shared memory writes in a second, 0 for all. It may write as many before
-// the Reader has looked.
+// programLimit returns how many records a second a program in shared memory writes of an event before the Reader looks, 0 for all.
 func (o *Options) programLimit() int {
 	if o.Limit == 0 || o.ProgramLimit.Records == 0 {
 		return max(o.Limit, o.ProgramLimit.Records)
@@ -68,7 +66,6 @@ func (u *usage) add(rec *perf.Record) (first bool) {
 	return first
 }
 
-// exceeds reports whether this is more than an equal part of the limit.
 func (u *usage) exceeds(limit ProgramLimit, parts int) bool {
 	return limit.Records > 0 && u.records*parts > limit.Records || limit.Bytes > 0 && u.bytes*parts > limit.Bytes
 }
@@ -242,8 +239,7 @@ const forgetLeftOut = time.Minute
 // hasRoom reports whether another event of the kernel may be attached. The caller holds mu.
 func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached)+len(r.attachedAdded) < r.most }
 
-// leaveOut notes that there is no room for an event, and returns what match returns then. With Options.Partial it is looked at again. The
-// caller holds mu.
+// leaveOut notes that there is no room for an event, and returns match's result. Partial looks again. The caller holds mu.
 func (r *Reader) leaveOut(event string) *perf.AttachOptions {
 	n := tooMany(r.most, "", event)
 	if r.fewDescriptors {

@@ -56,14 +56,12 @@ var (
 	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
 	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
 	setMessage  = setter{words: setText, empty: true}
-	// setBody leaves the body null if it is empty: a log record of OpenTelemetry without a body is far more common than one
-	// with an empty text.
+	// setBody leaves an empty body null: OpenTelemetry's log records without a body are far more common.
 	setBody = setter{words: setText}
 )
 
 func setText(ev *Event, s string) { ev.Message, ev.Body = s, StringValue(s) }
 
-// slogFields adds the fields that all records of package sloghandler share.
 func slogFields(own map[string]setter) map[string]setter {
 	own["level"] = setter{number: func(ev *Event, n uint64) { ev.setSlogLevel(int64(n)) }, empty: true} // 0 is INFO
 	own["source"] = words((*Event).addSource)
@@ -90,7 +88,6 @@ func finishOtelDeclared(d *Decoder, ev *Event) {
 	}
 }
 
-// setSlogLevel sets the severity and its text from a level of package slog.
 func (ev *Event) setSlogLevel(level int64) {
 	ev.Severity = severityOfSlog(level)
 	ev.SeverityText = slogName(level)
@@ -130,7 +127,6 @@ var slogNames = func() (names [maxNamed - minNamed + 1]string) {
 	return names
 }()
 
-// slogName returns the name that package slog gives a level.
 func slogName(level int64) string {
 	if level >= minNamed && level <= maxNamed {
 		return slogNames[level-minNamed]
@@ -176,7 +172,6 @@ func (s Severity) String() string {
 	return severityNames[s]
 }
 
-// severityAliases are names of severities that other systems use.
 var severityAliases = map[string]Severity{
 	"verbose": SeverityDebug, "information": SeverityInfo, "informational": SeverityInfo, "notice": SeverityInfo, "warning": SeverityWarn, "err": SeverityError,
 	"critical": SeverityFatal, "crit": SeverityFatal, "panic": SeverityFatal,
@@ -199,7 +194,6 @@ func ParseSeverity(s string) (Severity, error) {
 // slogOffset is the difference between OpenTelemetry's severity and the level of package slog.
 const slogOffset = 9
 
-// severityOfSlog returns the severity of a level of package slog.
 func severityOfSlog(level int64) Severity {
 	level = min(max(level, int64(SeverityTrace)-slogOffset), int64(maxSeverity)-slogOffset)
 	return Severity(level + slogOffset)
@@ -224,16 +218,14 @@ func severityOfHeader(level eventheader.Level) Severity {
 
 func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
 
-// lift moves attributes with reserved names from Event.Fields to the event's struct fields. OpenTelemetry's adapters
-// write these attributes for lack of a field.
+// lift moves reserved names from Event.Fields, where OpenTelemetry's adapters write them, to struct fields.
 func lift(ev *Event) {
 	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
 		return (strings.HasPrefix(f.Name, otelPrefix) || strings.HasPrefix(f.Name, ownPrefix)) && ev.reserved(f)
 	})
 }
 
-// Prefixes of reserved names: OpenTelemetry's, of its conventions and its specification for formats other than OTLP, and that of
-// names for which these have none.
+// Prefixes of reserved names: OpenTelemetry's conventions, its names for formats other than OTLP, and ours for other names.
 const (
 	otelPrefix = "otel."
 	ownPrefix  = "user_events."

@@ -143,7 +143,6 @@ func memoryRing(size int) int {
 	return all
 }
 
-// windowSize returns the size of the window for a size of a ring of the kernel.
 func windowSize(size int) int {
 	if size == 0 {
 		size = 512 << 10
@@ -151,7 +150,6 @@ func windowSize(size int) int {
 	return size * runtime.NumCPU()
 }
 
-// ReadInto returns the records of both kinds in order of time.
 func (m *memorySession) ReadInto(r *perf.Record) error {
 	if m.window != nil {
 		return fmt.Errorf("reader: with ReadSnapshot, Snapshot returns the records: %w", fs.ErrInvalid)
@@ -225,7 +223,6 @@ func (m *memorySession) next() {
 	}
 }
 
-// count counts what programs have written.
 func (m *memorySession) count() {
 	m.find()
 	m.programs.Poll()

@@ -84,7 +84,6 @@ func (m *memorySession) State() perf.State {
 	return m.kernel.State()
 }
 
-// Stats adds the counts of programs, by the names of their events.
 func (m *memorySession) Stats() (t perf.Stats, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,8 +131,7 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	return t, nil
 }
 
-// Overran reports whether records may have been lost, or kept from being written, since the last call. Programs learn that this reader lives, though it may leave
-// records unread.
+// Overran reports whether records may have been lost or not been written since the last call. Programs learn that this reader lives, also if it does not read.
 func (m *memorySession) Overran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -215,7 +213,6 @@ func (w *window) add(m *memorySession) {
 	h.callers = append(h.callers, r.Callchain...)
 }
 
-// take returns the records, and forgets them.
 func (w *window) take() (list []perf.Record) {
 	for _, h := range []*half{&w.old, &w.new} {
 		for _, r := range h.records {
@@ -269,7 +266,6 @@ func (m *memorySession) fill() (some bool) {
 	return some
 }
 
-// Snapshot calls f with the records of the window, and with those of the kernel's rings.
 func (m *memorySession) Snapshot(f func(*perf.Record) error) error {
 	if m.window == nil {
 		return fmt.Errorf("reader: Snapshot needs ReadSnapshot: %w", fs.ErrInvalid)

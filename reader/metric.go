@@ -29,8 +29,7 @@ var pointNames = [...]string{"none", "gauge", "sum", "histogram", "exponential h
 // String returns the name of the type, such as "histogram".
 func (t PointType) String() string { return name(pointNames[:], t) }
 
-// Temporality tells the start of the interval that a sum or a histogram covers, with the numbers of OpenTelemetry's
-// protocol.
+// Temporality tells the start of the interval of a sum or a histogram, in OpenTelemetry's numbers.
 type Temporality uint8
 
 // The temporalities.
@@ -159,8 +158,7 @@ func setNumber(field func(*Point) *Value) setter {
 	}}
 }
 
-// appendElements appends the elements of a list such as 0.5,1. It stops at an element that parse refuses: the program may have
-// cut the list.
+// appendElements appends the elements of a list such as 0.5,1, up to one that parse refuses: the list may be cut.
 func appendElements[T any](dst []T, list string, parse func(string) (T, bool)) []T {
 	for list != "" {
 		text, rest, _ := strings.Cut(list, ",")

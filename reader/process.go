@@ -26,8 +26,7 @@ type Process struct {
 	Exe    string // path of its program in its own file system; empty if unknown or without permission
 	Cgroup string // path of its cgroup, such as /system.slice/myapp.service; empty if unknown
 	// Unit is the systemd unit that it runs in, such as myapp.service, of units in each other the innermost: the user's one of
-	// a user's service, and the one inside of a container that runs systemd. A slice is the unit of what runs in no other;
-	// empty without systemd.
+	// a user's service, and one inside of a container. A slice is the unit only outside of others; empty without systemd.
 	Unit string
 	// ContainerID is the id of 64 hexadecimal digits that docker, containerd, CRI-O or podman assigned to its container, of
 	// containers in each other the innermost; empty outside containers.
@@ -44,8 +43,7 @@ type Process struct {
 	ResourceJSON string
 }
 
-// Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
-// is "" if neither is known, or if p is nil.
+// Program returns the last element of Exe, or else Comm, which threads can change; "" if unknown, or if p is nil.
 func (p *Process) Program() string {
 	switch {
 	case p == nil:
@@ -62,8 +60,7 @@ const (
 	maxAncestors = 16    // searched for inherited names
 )
 
-// processes tracks the processes of a machine. It learns from the records of tasks, and reads /proc for the rest. It is
-// not safe for concurrent use.
+// processes tracks the processes of a machine by records of tasks, and /proc. It is not safe for concurrent use.
 type processes struct {
 	proc     string // the directory /proc
 	contexts *contexts
@@ -89,8 +86,7 @@ type task struct {
 	context contextLook
 }
 
-// at returns the process at the time of a record. It looks for its context when that is due. The compiler inlines the case in which
-// it is not.
+// at returns the process at the time of a record, after a due look for its context. The compiler inlines the usual case.
 func (t *task) at(now uint64, c *contexts) *Process {
 	if now < t.context.at && t.shared != nil {
 		return t.shared
@@ -108,7 +104,6 @@ func (t *task) look(now uint64, c *contexts) *Process {
 	return t.shared
 }
 
-// copied returns what is known of the process now.
 func (t *task) copied() *Process {
 	shared := t.Process
 	return &shared
@@ -199,13 +194,11 @@ func (p *processes) read(t *task) bool {
 	return true
 }
 
-// setCgroup sets the cgroup, and the names that are derived from it.
 func (t *task) setCgroup(of Process) {
 	t.Cgroup, t.Unit, t.ContainerID, t.PodUID = of.Cgroup, of.Unit, of.ContainerID, of.PodUID
 }
 
-// hasThreads reports whether a process has other threads than the one that it began with. The kernel reports the exit of
-// that one while the others may run on.
+// hasThreads reports whether a process has more than its first thread, whose exit the kernel reports while others run.
 func (p *processes) hasThreads(pid int32) bool {
 	own := strconv.Itoa(int(pid))
 	threads, err := os.ReadDir(filepath.Join(p.proc, own, "task"))
@@ -264,7 +257,6 @@ func (p *processes) forget(pid int32) {
 	}
 }
 
-// forgetExited limits how many exited processes are kept.
 func (p *processes) forgetExited() {
 	if len(p.exited) <= maxExited {
 		return
@@ -281,8 +273,7 @@ func (p *processes) forgetExited() {
 // maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
 const maxWriters = 1024
 
-// wrote notes that a process wrote a record. The end of one in another PID namespace, which has no id, is not noticed, so it
-// is not known when the last writer ends.
+// wrote notes that a process wrote a record. Without an id, in another PID namespace, the last writer's end is not known.
 func (s *source) wrote(pid int32) {
 	switch {
 	case s.writers == nil:
@@ -297,7 +288,6 @@ func (s *source) wrote(pid int32) {
 	}
 }
 
-// updateTasks applies the record of a task.
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)

@@ -76,7 +76,6 @@ func (s *scratch) end(base int) []Field {
 // fewFields is the largest number of fields for which each is compared with all others.
 const fewFields = 24
 
-// unique removes the fields from base on that have the name of a later one.
 func (s *scratch) unique(fields []Field, base int) []Field {
 	list := fields[base:]
 	if len(list) > fewFields {
@@ -136,7 +135,6 @@ func (s *scratch) index(list []Field) int {
 	return len(s.seen)
 }
 
-// forget empties the index of so many fields.
 func (s *scratch) forget(fields int) {
 	if clear(s.seen); fields > maxKept {
 		s.seen = nil
@@ -171,7 +169,6 @@ func nextName(name string, last map[string]int) string {
 	}
 }
 
-// numberFormat numbers the names of a tracepoint's fields.
 func numberFormat(f tracepoint.Format) tracepoint.Format {
 	names := make([]string, len(f.Fields))
 	for i := range f.Fields {
@@ -185,7 +182,6 @@ func numberFormat(f tracepoint.Format) tracepoint.Format {
 	return f
 }
 
-// numberRepeated numbers the names of fields, and those within maps.
 func (s *scratch) numberRepeated(fields []Field) {
 	if s.repeats(fields) {
 		names := make([]string, len(fields))
@@ -211,7 +207,6 @@ func (s *scratch) numberNested(values []Field) {
 	}
 }
 
-// repeats reports whether two fields have one name.
 func (s *scratch) repeats(fields []Field) bool {
 	if len(fields) > fewFields {
 		defer s.forget(len(fields))

@@ -47,8 +47,7 @@ type Field struct {
 // Type returns the type of the value.
 func (v Value) Type() ValueType { return v.typ }
 
-// Text returns a text as the program passed it. It may hold any bytes: print it with [Value.AppendText]. It is empty
-// for other types.
+// Text returns a text of the program, with any bytes: print it with [Value.AppendText]. Others have none.
 func (v Value) Text() string {
 	if v.typ != TypeString {
 		return ""
@@ -116,8 +115,7 @@ func lookup(fields []Field, name string) (Value, bool) {
 // String returns the value as [Value.AppendText] formats it.
 func (v Value) String() string { return string(v.AppendText(nil)) }
 
-// AppendText appends the value as one line of printable characters: a text without quotes, with the escapes of package
-// text; other types as AppendJSON formats them.
+// AppendText appends the value as one printable line: a text with the escapes of package text, or as AppendJSON.
 func (v Value) AppendText(dst []byte) []byte {
 	if v.typ == TypeString {
 		dst, _ = text.Append(dst, v.str, math.MaxInt)
@@ -126,8 +124,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	return v.AppendJSON(dst)
 }
 
-// AppendJSON appends the value as JSON that is safe to print, in the form of attributes that this module writes: bytes are base64, NaN
-// and the infinities are texts.
+// AppendJSON appends the value as JSON that is safe to print, as this module writes it: base64 for bytes, text for NaN and Infinity.
 func (v Value) AppendJSON(dst []byte) []byte { return v.appendJSON(dst) }
 
 // appendJSON is AppendJSON without a copy of the value, which is large.
@@ -219,8 +216,7 @@ func appendBase64(dst, b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 }
 
-// number returns the JSON number at the start of s, and its length, or 0 if there is none. Integers of up to 64 bits
-// are exact; other numbers are floats.
+// number returns the JSON number at the start of s, an exact integer up to 64 bits or a float, and its length, or 0.
 func number(s string) (v Value, n int) {
 	negative := n < len(s) && s[n] == '-'
 	if negative {
@@ -284,7 +280,6 @@ const (
 	exactDigits = 15 // of integers that a float has exactly, whatever the digits
 )
 
-// powersOfTen are the powers of ten with such exponents.
 var powersOfTen = [exactDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 func float(s string) (v Value, n int) {

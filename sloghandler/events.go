@@ -128,7 +128,6 @@ func (s *sink) declaredFor(message string, at int) *declaredOutput {
 	return d
 }
 
-// declare lets lookup find an output.
 func (s *sink) declare(o *declaredOutput) {
 	if n := len(s.declared); n < len(s.few) {
 		s.few[n] = o

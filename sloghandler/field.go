@@ -11,13 +11,11 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// field is a declared field.
 type field struct {
 	declared.Field
 	kind slog.Kind // of the values that mostly come
 }
 
-// newFields returns fields with the kinds of their values.
 func newFields(list []declared.Field) []field {
 	kinds := map[declared.Type]slog.Kind{
 		declared.String: slog.KindString, declared.Bool: slog.KindBool, declared.Float64: slog.KindFloat64,
@@ -143,8 +141,7 @@ func basic(v any, t declared.Type) (out slog.Value, ok bool) {
 // index finds the declared fields that an attribute may belong to.
 type index []indexEntry
 
-// indexEntry is a way to name a declared field by an attribute. A field whose key has dots has several: the parts before a dot may
-// be names of groups around the attribute.
+// indexEntry is a way to name a declared field by an attribute: the parts of its key before a dot may be groups around it.
 type indexEntry struct {
 	name   string // key of the attribute
 	groups string // innermost groups that it must be in, with dots between their names
@@ -188,7 +185,6 @@ func (x index) behind(at int) (next *indexEntry) {
 	return next
 }
 
-// find returns the first entry with a name, or nil.
 func (x index) find(name string) *indexEntry {
 	for i := range x {
 		if x[i].name == name {

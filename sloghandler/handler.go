@@ -34,15 +34,13 @@ type Options struct {
 	// ReplaceAttr rewrites attributes as [slog.HandlerOptions] describes it, those given to
 	// WithAttrs once. It also sees time, level, msg and source, with no groups. These have
 	// fixed fields: a new key means nothing, a new value is taken if the field can hold it,
-	// and else becomes an attribute. If one is removed, its field is zero or empty; level
-	// stays, since it says which event the record belongs to.
+	// and else becomes an attribute. If one is removed, its field is empty, but for level.
 	//
 	// If ReplaceAttr panics, the value becomes a string that describes the panic.
 	ReplaceAttr func(groups []string, a slog.Attr) slog.Attr
 
 	// TraceContext returns the ids of the trace and the span that a context belongs to, or
-	// zeros. For OpenTelemetry, this is oteltrace.Context of package sloghandler/oteltrace. If it
-	// panics, the record has no ids.
+	// zeros. For OpenTelemetry, this is oteltrace.Context. If it panics, the record has no ids.
 	TraceContext func(ctx context.Context) (traceID [16]byte, spanID [8]byte)
 
 	// AttrFromContext are functions that return more attributes for a record. These come before all others and
@@ -69,8 +67,7 @@ type Options struct {
 	// with a hash, which [Handler.Stats] shows. The fields of the levels' events never change.
 	Naming uevents.Naming
 
-	// Provider registers the events. The caller owns it: Close leaves it open. With nil, New opens one with
-	// [uevents.Open], which Close closes.
+	// Provider registers the events; Close leaves it open. With nil, New opens one, and Close closes it.
 	Provider *uevents.Provider
 }
 
@@ -229,7 +226,6 @@ const ranges = 4
 
 var rangeNames = [ranges]string{"debug", "info", "warn", "error"}
 
-// rangeOf returns the number of the range that a level is in.
 func rangeOf(level slog.Level) int {
 	switch {
 	case level < slog.LevelInfo:
@@ -296,7 +292,6 @@ type step struct {
 	attrs  []slog.Attr
 }
 
-// preformatted returns the preformatted groups and attributes of h.
 func (h *Handler) preformatted() *preformatted {
 	if b := h.ready.Load(); b != nil {
 		return b
@@ -304,8 +299,7 @@ func (h *Handler) preformatted() *preformatted {
 	return h.preformat()
 }
 
-// preformat makes the preformatted of h and of each handler that h was derived from. They share memory, and drop their
-// references to their parents.
+// preformat makes the preformatted of h and of its ancestors, which share memory. They drop references to their parents.
 func (h *Handler) preformat() *preformatted {
 	var few [8]*Handler
 	chain := few[:0] // h and the handlers that it was derived from that are not preformatted yet
@@ -354,7 +348,6 @@ func (h *Handler) extend(b, before *preformatted) {
 	}
 }
 
-// openGroup is a group that attributes are in.
 type openGroup struct {
 	name   string
 	around *openGroup

@@ -7,7 +7,6 @@ import (
 	"github.com/userevents/userevents-go/internal/adapter/payload"
 )
 
-// value is what a declared field of a record holds.
 type value struct {
 	num   uint64
 	text  string
@@ -44,7 +43,6 @@ func (s *resolved) match(o *declaredOutput, whole bool) {
 	}
 }
 
-// list gives attributes that are in m.groups.
 func (m *matcher) list(attrs []slog.Attr) {
 	for i := range attrs {
 		a := &attrs[i]
@@ -105,8 +103,7 @@ func (m *matcher) set(e *indexEntry, a *slog.Attr, kind slog.Kind, outer int32) 
 }
 
 // stream writes the attributes of a record to the fields of its declaration as they come, where nothing is left to
-// decide: no attribute is a group or a LogValuer, each field has one attribute at most, and texts come in the order of the
-// declaration. It lives on the stack.
+// decide: no group or LogValuer, one attribute for each field at most, and texts in order. It lives on the stack.
 type stream struct {
 	b     payload.Builder
 	o     *declaredOutput
@@ -154,7 +151,6 @@ func (s *stream) other(a slog.Attr) bool {
 	return !s.stopped
 }
 
-// attr writes the value of an attribute to a field.
 func (s *stream) attr(v slog.Value, e *indexEntry) bool {
 	kind, bit, own := v.Kind(), s.bit, uint64(1)<<(e.at&63)
 	if !e.sole || bit == 0 || s.set&own != 0 || e.Text && e.at < s.texts || kind == slog.KindGroup || kind == slog.KindLogValuer {

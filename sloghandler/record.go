@@ -37,8 +37,7 @@ type record struct {
 
 const all = ^uint64(0)
 
-// handle writes a record that has some more attributes to the events that are enabled. They may be the fields of a struct of a
-// declaration.
+// handle writes a record with more attributes, such as the fields of a declaration's struct, to the enabled events.
 func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, of *declaration) error {
 	at := rangeOf(r.Level) % ranges
 	level, own := h.levels[at], (*declaredOutput)(nil)
@@ -221,7 +220,6 @@ func (rec *record) end(b *payload.Builder, o *output, buf *[]byte) (written bool
 
 var noAttributes = []byte("{}")
 
-// putValues writes the values of declared fields.
 func (s *resolved) putValues(b *payload.Builder, fields []field) {
 	for i := range fields {
 		if v := &s.values[i]; v.leaf > 0 {
@@ -254,7 +252,6 @@ func (rec *record) source() string {
 	return rec.h.sources.text(rec.from)
 }
 
-// ask asks for what a context has.
 func (rec *record) ask(ctx context.Context) {
 	if rec.h.traceContext != nil {
 		rec.traceID, rec.spanID = idsOf(rec.h.traceContext, ctx)
@@ -262,7 +259,6 @@ func (rec *record) ask(ctx context.Context) {
 	rec.context = rec.h.contextAttrs(ctx)
 }
 
-// contextAttrs returns the attributes of the context.
 func (s *sink) contextAttrs(ctx context.Context) (all []slog.Attr) {
 	for _, from := range s.fromContext {
 		switch attrs := attrsOf(from, ctx); {
@@ -318,7 +314,6 @@ func (rec *record) replaceHead(s *resolved) {
 	}
 }
 
-// levelOf returns the level that a value stands for.
 func levelOf(v slog.Value) (slog.Level, bool) {
 	if v.Kind() == slog.KindInt64 {
 		return slog.Level(v.Int64()), true

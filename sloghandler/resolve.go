@@ -37,7 +37,6 @@ const maxKept = 1000
 
 var pool = sync.Pool{New: func() any { return new(resolved) }}
 
-// resolve resolves the attributes of a record into lists of its own.
 func (rec *record) resolve(s *resolved) {
 	s.head = headOf(rec.from)
 	if s.replace != nil || len(rec.context) > 0 {
@@ -64,7 +63,6 @@ func (rec *record) resolve(s *resolved) {
 	rec.dropped += s.dropped
 }
 
-// use makes the lists of s those of the record.
 func (rec *record) use(s *resolved) {
 	rec.context, rec.preformatted, rec.call, rec.more = s.context, s.preformatted, nil, s.more
 }
@@ -88,22 +86,19 @@ func (s *resolved) release() {
 	pool.Put(s)
 }
 
-// take takes an attribute out of the lists.
 func (s *resolved) take(leaf int32) {
 	from := s.leaves[leaf-1]
 	s.took = append(s.took, taken{from, *from})
 	*from = slog.Attr{}
 }
 
-// putBack puts all attributes back that were taken out.
 func (s *resolved) putBack() {
 	for i := range s.took {
 		*s.took[i].from = s.took[i].attr
 	}
 }
 
-// gather puts what the handler adds to records into one list with the attributes of the call, as far as the handler has not
-// encoded it for good.
+// gather puts the attributes of the handler that it has not encoded, and those of the call, into one list.
 func (s *resolved) gather() {
 	if s.preformatted.steps == nil {
 		return
@@ -141,7 +136,6 @@ func (s *resolved) copied(a slog.Attr) slog.Attr {
 	return a
 }
 
-// name is what duplicates have in common.
 type name struct {
 	parent int // the group that they are in
 	key    string
@@ -160,7 +154,6 @@ func (s *resolved) dropDuplicates() {
 	s.drop(s.more, innermost)
 }
 
-// drop does that in one group, and returns whether it has any attributes.
 func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 	for i := range attrs {
 		a := &attrs[i]
@@ -188,17 +181,14 @@ func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 	return some
 }
 
-// maxEntered bounds the groups that are walked into: a LogValuer may return a group
-// that holds itself.
+// maxEntered bounds nested groups: a LogValuer may return a group that holds itself.
 const maxEntered = 1000
 
-// resolver resolves attributes one by one.
 type resolver struct {
 	replace func([]string, slog.Attr) slog.Attr
 	groups  []string // that are open, the outermost first; only for replace
 
-	// Attributes of a record end with it: they are in an arena. Those of a handler stay: they are frozen, too, since the
-	// program may change what a value refers to.
+	// A record's attributes end with it, in an arena. A handler's are frozen: the program may change values.
 	freeze bool
 	arena  []slog.Attr
 
@@ -219,7 +209,6 @@ func (s *resolver) room(n int) []slog.Attr {
 	return s.arena[used : used : used+n]
 }
 
-// list returns a copy of a list.
 func (s *resolver) list(attrs []slog.Attr) []slog.Attr {
 	list := s.room(len(attrs))
 	for i := range attrs {
@@ -228,7 +217,6 @@ func (s *resolver) list(attrs []slog.Attr) []slog.Attr {
 	return list
 }
 
-// attr returns what becomes of an attribute.
 func (s *resolver) attr(a *slog.Attr) slog.Attr {
 	if s.replace == nil {
 		switch a.Value.Kind() {
@@ -274,7 +262,6 @@ func (s *resolver) group(a slog.Attr) slog.Attr {
 	return a
 }
 
-// resolve returns what LogValuers and ReplaceAttr make of an attribute.
 func resolve(a slog.Attr, replace func([]string, slog.Attr) slog.Attr, groups []string) slog.Attr {
 	if a.Value.Kind() == slog.KindLogValuer { // Resolve has a defer, which other values need not pay for
 		a.Value = a.Value.Resolve()
@@ -291,8 +278,7 @@ func empty(a slog.Attr) bool {
 	return a.Key == "" && a.Value.Kind() == slog.KindAny && a.Value.Any() == nil
 }
 
-// The functions below call functions of the program. Their panics become attributes: a log
-// call must not end the program, nor lose the record.
+// The functions below call the program's. Panics become attributes: no record is lost.
 
 func replaced(f func([]string, slog.Attr) slog.Attr, groups []string, a slog.Attr) (out slog.Attr) {
 	defer func() {

@@ -10,8 +10,7 @@ import (
 // Format is what tracefs tells about an event in the file
 // events/SYSTEM/NAME/format: how its records are identified and laid out.
 type Format struct {
-	// Name is the tracepoint's name. Events of [MultiSystem] have ".HEX" after the
-	// registered name.
+	// Name is the tracepoint's name. Events of [MultiSystem] have ".HEX" behind it.
 	Name string
 	// ID identifies the event's records: it is their common_type, and the
 	// config of a perf event of type tracepoint.
@@ -31,8 +30,7 @@ type FormatField struct {
 	// integers, or else a Struct whose structName is the C type.
 	Type Type
 	// Offset and Size are in bytes, Offset from the start of the common fields.
-	// A dynamic field has size 4: its location word. An argument of a system call has the size of a register, in which a Type that is
-	// smaller takes the low bytes.
+	// A dynamic field has size 4: its location word. An argument of a system call has a register's, and Type the low bytes.
 	Offset, Size int
 	// Pointer is set if the field is an address: a C pointer. Type is an unsigned integer then.
 	Pointer bool
@@ -134,8 +132,7 @@ func (f Format) String() string {
 	return b.String()
 }
 
-// print appends the field's line. The kernel puts the brackets of an array behind the name, without a length: user_events never
-// sets it.
+// print appends the field's line. The kernel writes an array's brackets behind the name, for user_events without a length.
 func (f FormatField) print(b *strings.Builder) {
 	typ := f.Type.String()
 	spelling := typ + " " + f.Name
@@ -269,8 +266,7 @@ func cutBrackets(s string) (before, brackets string, found bool) {
 }
 
 // formatType finds the type of a field that takes size bytes. The number between the
-// brackets is a last resort: the kernel leaves it unset for user events, and prints
-// what it finds there.
+// brackets is a last resort: for user events, the kernel does not set it.
 func formatType(ctype, brackets string, size int, signed bool) Type {
 	for loc := RelLoc; loc <= DataLoc; loc++ {
 		if elem, ok := strings.CutPrefix(ctype, locationPrefix[loc]); ok {
@@ -323,7 +319,6 @@ var kernelTypes = map[string]Kind{
 	"gid_t": U32, "uid_t": U32, "unsigned": U32, "umode_t": U16,
 }
 
-// integerOf returns the integer kind of the size, or kindInvalid.
 func integerOf(size int, signed bool) Kind {
 	for k := U8; k <= S64; k++ {
 		if k.Size() == size && k.Signed() == signed {

@@ -19,8 +19,7 @@ var (
 	// kernel would report success, and tracing tools would not get the record.
 	ErrTooLarge = errors.New("uevents: payload is above the event's limit: cut it to Event.MaxPayload")
 
-	// ErrConflict says that the event's name is taken by an event with other fields, of any
-	// program on the machine.
+	// ErrConflict says that any program's event with other fields has the event's name.
 	ErrConflict = errors.New("an event of this name has other fields")
 
 	// ErrClosed says that the provider or event was closed. It wraps [fs.ErrClosed].
@@ -67,7 +66,6 @@ func (e *Error) text() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// remedyRegister says what can be done about a registration that failed.
 func remedyRegister(t Transport, abi ABI, err error) string {
 	switch {
 	case errors.Is(err, errUnwritable):
@@ -103,7 +101,6 @@ func remedyMemory(err error) string {
 	return ""
 }
 
-// remedyWrite says what can be done about a record that the kernel refused.
 func remedyWrite(err error) string {
 	switch {
 	case errors.Is(err, errno.EBADF):
@@ -114,7 +111,6 @@ func remedyWrite(err error) string {
 	return ""
 }
 
-// remedyDelete says what can be done about a deletion that failed.
 func remedyDelete(err error) string {
 	switch {
 	case errors.Is(err, errno.EBUSY):

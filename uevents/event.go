@@ -44,8 +44,7 @@ type EventStats struct {
 	Disabled uint64 // the event was disabled between the enabled check and the write
 	Refused  uint64 // by the kernel, or above the limit, or shorter than the fixed fields
 
-	// Truncated counts the written records of which an adapter cut or dropped texts or attributes to fit the limit.
-	// WriteRecord truncates none.
+	// Truncated counts the written records from which an adapter cut or dropped texts or attributes.
 	Truncated uint64
 	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
 	// field attributes instead. Only adapters with declared records count them.
@@ -69,8 +68,7 @@ func (n EventStats) Add(more EventStats) EventStats {
 // Enabled reports whether the event is enabled: a tracing tool is attached. It is one load and one branch, takes
 // no lock, and returns false after the event or its provider was closed.
 func (e *Event) Enabled() bool {
-	// Zero first, which saves the disabled path the load of the mask. One expression, since
-	// the compiler marks inlined statements with a no-op each.
+	// Zero first saves the disabled path a load. One expression: inlined statements cost a no-op each.
 	return e.word.Load().Load() != 0 && e.bit()
 }
 
@@ -124,8 +122,7 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	return true, nil
 }
 
-// writeError counts a write that failed. EBADF is the kernel's answer for a disabled event, and for a descriptor that other
-// code of the program has closed.
+// writeError counts a failed write. EBADF is the kernel's answer for a disabled event, and for a closed descriptor.
 func (e *Event) writeError(t *tally, err error) error {
 	reg := e.reg
 	lost := reg.backend.Lost() // before the last writer in flight closes it
@@ -148,12 +145,10 @@ func (e *Event) Close() error {
 	return e.p.res.close(e.reg)
 }
 
-// Declaration returns the name and fields that the event was registered with; see [Event.Name]. The caller must
-// not change Fields.
+// Declaration returns the registered name and fields; see [Event.Name]. Do not change Fields.
 func (e *Event) Declaration() tracepoint.Declaration { return e.decl }
 
-// Name returns the name that the event was registered with. It differs from the one asked for where the
-// [Naming] policy added a hash.
+// Name returns the registered name, with a hash where the [Naming] policy added one.
 func (e *Event) Name() string { return e.decl.Name }
 
 // MaxPayload returns the largest payload in bytes that WriteRecord accepts.
@@ -173,8 +168,7 @@ func (e *Event) Stats() EventStats {
 }
 
 // writes counts the writes of a registration, and tells whether any is in flight. A write that the kernel takes changes
-// nothing but a tally, and few writers share one: a cache line that several CPUs change moves between them with each
-// record.
+// nothing but a tally, which few writers share: CPUs pass on a changed cache line with each record.
 type writes struct {
 	tallies []tally // of each stripe one, perStripe apart
 	mask    uint64  // has the bits of an index of tallies
@@ -196,20 +190,17 @@ const (
 	tallySize  = 16
 	perStripe  = stripeSize / tallySize
 
-	// Writers choose stripes without knowing of each other. More stripes than CPUs make it rare that
-	// two choose the same.
+	// Writers choose stripes on their own. More stripes than CPUs make collisions rare.
 	stripesPerCPU = 4
 	maxStripes    = 64
 )
 
-// tallies hands out the tallies of a provider's registrations. Registrations share stripes, so that each takes no more
-// memory than its tallies.
+// tallies hands out the tallies of a provider's registrations, which share stripes to save memory.
 type tallies struct {
 	block []tally // all stripes for perStripe registrations
 	used  int     // how many of them have their tallies
 }
 
-// take returns the writes of a new registration.
 func (t *tallies) take() writes {
 	if t.block == nil || t.used == perStripe {
 		stripes := 1 << bits.Len(uint(min(maxStripes, stripesPerCPU*runtime.GOMAXPROCS(0))-1))
@@ -219,13 +210,11 @@ func (t *tallies) take() writes {
 	return writes{tallies: t.block[t.used-1:], mask: uint64(len(t.block) - perStripe)}
 }
 
-// at returns the tally for the writer of a record.
 func (w *writes) at(rec []byte) *tally {
 	const indexes = maxStripes * perStripe
 	return &w.tallies[bufpool.Spread(rec)/(math.MaxUint64/indexes+1)&w.mask]
 }
 
-// written returns how many writes the kernel took.
 func (w *writes) written() (n uint64) {
 	for i := 0; i < len(w.tallies); i += perStripe {
 		n += w.tallies[i].written.Load()
@@ -246,8 +235,7 @@ func (w *writes) inFlight() bool {
 	return false
 }
 
-// abort takes back the beginning of a write that was not written. The last writer in flight after a Close closes the
-// backend.
+// abort takes back the beginning of a write. The last writer in flight after a Close closes the backend.
 func (reg *registration) abort(t *tally) {
 	t.begun.Add(^uint64(0))
 	if reg.closed.Load() {
@@ -268,8 +256,7 @@ var several = func() *atomic.Uintptr {
 // On Linux 6.4 and later the events of a group share enable words, a bit each, of 64 events
 // on 64-bit machines and 32 on others. While all are disabled, the check takes one load and
 // one branch for the events of one word, and two loads more for each further word. Before
-// Linux 6.4 the kernel assigns the status words; the check loads each word in use, normally
-// one.
+// Linux 6.4 the kernel assigns the status words; the check loads each, normally one.
 //
 // Groups come from [Provider.NewGroup]. Methods may be called concurrently.
 type Group struct {
@@ -290,8 +277,7 @@ type place struct {
 	mask uintptr
 }
 
-// pair is two words in a list that does not change. Two at a time take fewer instructions
-// than one.
+// pair is two words in an immutable list: checking two takes fewer instructions.
 type pair struct {
 	a, b         *atomic.Uintptr // b is &never at the end of an odd number
 	aMask, bMask uintptr
@@ -312,8 +298,7 @@ func (p *Provider) NewGroup() *Group {
 	return g
 }
 
-// Enabled reports whether any event of the group is enabled. It calls nothing, so that a
-// function that does nothing else needs no stack.
+// Enabled reports whether any event of the group is enabled, without calls that need a stack.
 func (g *Group) Enabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyBit() }
 
 // anyBit reports whether the bit of any event of the list is set. It tests for words that are not zero first, which takes

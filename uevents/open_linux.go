@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/uevents/internal/machine"
 )
 
-// openKernel is openFile for Open.
 func openKernel(o *Options) (backend.Backend, error) {
 	f, err := openFile(o)
 	if err != nil {
@@ -42,8 +41,7 @@ func openFile(o *Options) (*abi.File, error) {
 	if fd, name, ok := passedDescriptor(os.Getenv, os.Getpid()); ok {
 		return openPassed(fd, name)
 	}
-	// The usual place first, without looking at mounts: a container may have that one file
-	// and no /proc.
+	// The usual place first: a container may have that one file and no /proc.
 	usual := filepath.Join(tracefs.DefaultDir, tracefs.DataFile)
 	f, err := abi.Open(usual)
 	if err == nil {
@@ -86,14 +84,12 @@ func explicitPath(o *Options) string {
 	return path
 }
 
-// namesKernel reports whether options or environment say which data file to use.
 func namesKernel(o *Options) bool {
 	_, _, passed := passedDescriptor(os.Getenv, os.Getpid())
 	return passed || o != nil && o.File != nil || explicitPath(o) != ""
 }
 
-// mostTelling chooses among the errors of several places: a file that is there and refuses
-// says more than one that is not there.
+// mostTelling chooses an error: a file that refuses says more than one that is missing.
 func mostTelling(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return !missing(err) })
 	return errs[max(i, 0)]
@@ -159,7 +155,6 @@ func openPassed(fd int, name string) (*abi.File, error) {
 	return nil, explain(what, err, machine.Read("/"))
 }
 
-// look adds what there is of the kernel's interface.
 func (r *Report) look(b backend.Backend) {
 	if f, ok := b.(*abi.File); ok {
 		r.ABI = ABI(f.ABI())

@@ -18,7 +18,6 @@ func openKernel(*Options) (backend.Backend, error) {
 
 func namesKernel(o *Options) bool { return o != nil && (o.File != nil || o.Path != "") }
 
-// look adds the name of the system.
 func (r *Report) look(backend.Backend) {
 	r.Findings = []Finding{{What: "system", Result: runtime.GOOS + " " + runtime.GOARCH}}
 }

@@ -79,14 +79,12 @@ const (
 	// [NameHashedOnConflict] for struct events and declared records.
 	NameDefault Naming = iota
 
-	// NameExact registers the name of the declaration. If it is taken by an event with other fields, Register fails
-	// with [ErrConflict].
+	// NameExact registers the declaration's name, or fails with [ErrConflict] if its event has other fields.
 	NameExact
 
 	// NameHashedOnConflict registers the name of the declaration, and if it is taken by an event with other fields,
 	// the name with a hash of the fields behind it, such as "myapp_request_1a2b3c4d". The same fields have the same hash
-	// on every machine. [Event.Conflict] says which of the two happened. Tools that attach with the wildcard
-	// "myapp_request*" see both.
+	// on every machine. [Event.Conflict] says which happened. The wildcard "myapp_request*" matches both.
 	NameHashedOnConflict
 )
 
@@ -118,8 +116,7 @@ func hashed(d tracepoint.Declaration) tracepoint.Declaration {
 }
 
 // Conflict returns nil if the event has the name of its declaration, and otherwise the reason why it has a hashed one: a
-// notice for the program's log, since the event works. It wraps [ErrConflict] and shows the fields of the other
-// event where they can be read.
+// notice for the program's log. It wraps [ErrConflict] and shows the other event's fields if they can be read.
 func (e *Event) Conflict() error { return e.conflict }
 
 // EnvTransport names the environment variable that overrides [Options.Transport]: auto, kernel, memory or off. With off, an
@@ -158,7 +155,6 @@ func (t Transport) String() string {
 	return fmt.Sprintf("Transport(%d)", uint8(t))
 }
 
-// transport returns what environment or options ask for.
 func (o *Options) transport() (Transport, error) {
 	var asked Transport
 	if o != nil {
@@ -184,7 +180,6 @@ func getenv(name string) string {
 	return os.Getenv(name)
 }
 
-// errOff is the error of a transport that was turned off.
 var errOff = fmt.Errorf("%w: they are turned off (%s or Options.Transport)", ErrNotSupported, EnvTransport)
 
 // ABI is a generation of the kernel's user_events interface.

@@ -26,7 +26,6 @@ type checkout struct {
 	version string          // at which they require each other
 }
 
-// openCheckout reads every go.mod of a repository.
 func openCheckout(root string) (*checkout, error) {
 	root, err := filepath.EvalSymlinks(root) // WalkDir does not follow it
 	if err != nil {
@@ -64,10 +63,8 @@ func openCheckout(root string) (*checkout, error) {
 	return c, c.check()
 }
 
-// dir returns the directory of a module.
 func dir(m *modfile.File) string { return filepath.Dir(m.Syntax.Name) }
 
-// own reports whether a path is a module of this repository.
 func (c *checkout) own(p string) bool {
 	main := c.modules[0].Module.Mod.Path
 	return p == main || strings.HasPrefix(p, main+"/")
@@ -100,14 +97,12 @@ func (c *checkout) public() (modules []*modfile.File) {
 	return modules
 }
 
-// isPublic reports whether users import or install a module.
 func (c *checkout) isPublic(m *modfile.File) bool {
 	parts := strings.Split(strings.TrimPrefix(m.Module.Mod.Path, c.modules[0].Module.Mod.Path+"/"), "/")
 	return parts[0] != "benchmarks" && parts[0] != "examples" && parts[0] != ".ci" && !slices.Contains(parts, "internal")
 }
 
-// check determines the version of the release. It returns an error for contents of a go.mod that a user's go command
-// refuses or ignores.
+// check determines the version of the release. It returns an error for a go.mod that a user's go command refuses.
 func (c *checkout) check() error {
 	var problems []error
 	say := func(m *modfile.File, format string, args ...any) {
@@ -174,10 +169,8 @@ func (c *checkout) writeProxy(out string) error {
 	return nil
 }
 
-// apiDir returns the directory of the recorded listings.
 func (c *checkout) apiDir() api.Dir { return api.Dir(filepath.Join(c.root, "api")) }
 
-// api lists the public API.
 func (c *checkout) api(goos string) ([]api.Package, error) {
 	var dirs []string
 	for _, m := range c.public() {
@@ -189,7 +182,6 @@ func (c *checkout) api(goos string) ([]api.Package, error) {
 // unreleased is the heading of the changelog's section that collects changes until the next release.
 const unreleased = "## Unreleased\n"
 
-// changelog returns the path and the text of the changelog.
 func (c *checkout) changelog() (name, text string, err error) {
 	name = filepath.Join(c.root, "CHANGELOG.md")
 	b, err := os.ReadFile(name)
@@ -226,7 +218,6 @@ func (c *checkout) prepare(version string, day time.Time) error {
 	return os.WriteFile(name, []byte(strings.Replace(text, unreleased, heading, 1)), 0o644)
 }
 
-// require makes all modules require each other at a version.
 func (c *checkout) require(version string) error {
 	for _, m := range c.modules {
 		for _, r := range m.Require {

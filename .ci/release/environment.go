@@ -24,7 +24,6 @@ type environment struct {
 	env []string
 }
 
-// newEnvironment writes the proxy into a directory.
 func newEnvironment(c *checkout, dir string) (*environment, error) {
 	proxy := filepath.Join(dir, "proxy")
 	if err := c.writeProxy(proxy); err != nil {
@@ -39,8 +38,7 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A separate cache, kept for the next run: in the user's cache, versions of this repository would hide the
-	// published ones.
+	// A separate cache, kept for the next run: versions of this repository would hide the published ones.
 	modules := filepath.Join(base, "userevents-go", "modules")
 	if err := lock(modules); err != nil {
 		return nil, err
@@ -64,8 +62,7 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 	return e, nil
 }
 
-// lock waits for exclusive use of a directory, and holds it until this process ends: the directory has the modules of
-// this checkout.
+// lock waits for exclusive use of a directory with the modules of this checkout, until this process ends.
 func lock(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -80,12 +77,10 @@ func lock(dir string) error {
 	return nil
 }
 
-// with returns the environment with more variables.
 func (e *environment) with(env ...string) *environment {
 	return &environment{e.c, e.dir, slices.Concat(e.env, env)}
 }
 
-// run runs the go command in a directory.
 func (e *environment) run(dir string, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, e.env
@@ -96,8 +91,7 @@ func (e *environment) run(dir string, args ...string) error {
 }
 
 // tidy runs go mod tidy and returns the changed files of a module, go.mod or go.sum, with their new contents. It
-// ignores the sums of this repository's modules: they change with every commit, and a user's go command does not check
-// them.
+// ignores the sums of this repository's modules: they change with every commit, and users do not check them.
 func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
 	copies, err := e.copyMod(m)
 	if err != nil {
@@ -230,7 +224,6 @@ func (e *environment) command() string {
 	return e.c.modules[0].Module.Mod.Path + "/cmd/uevents@" + e.c.version
 }
 
-// architectures are those that releases have binaries for.
 var architectures = []string{"amd64", "arm64"}
 
 // writeBinaries builds the command for all architectures, as go install builds it for a user, and writes it with checksums into a

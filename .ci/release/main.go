@@ -79,7 +79,6 @@ func run(args []string) error {
 	return errUsage
 }
 
-// tidyAll runs go mod tidy in all modules.
 func (e *environment) tidyAll() error {
 	for _, m := range e.c.modules {
 		changed, err := e.tidy(m)

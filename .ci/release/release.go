@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// release is a release that is being made of the commit that is checked out.
 type release struct {
 	repository string
 	version    string
@@ -22,13 +21,11 @@ type release struct {
 	e *environment
 }
 
-// step is one check.
 type step struct {
 	what string
 	run  func() error
 }
 
-// run runs steps in turn, and says how each ended.
 func (r *release) run(steps []step) error {
 	var problems []error
 	for _, s := range steps {
@@ -191,7 +188,6 @@ func (r *release) tidy() error {
 	return nil
 }
 
-// tag makes the tags, here only.
 func (r *release) tag() error {
 	for _, tag := range r.tags() {
 		if _, err := r.git("tag", "-a", "-m", "userevents-go "+r.version, tag); err != nil {

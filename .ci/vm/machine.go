@@ -27,7 +27,6 @@ const (
 	accelShared = "icount-shared"
 )
 
-// machine is a guest to start.
 type machine struct {
 	kernel   string        // its name
 	accel    string        // of QEMU
@@ -56,7 +55,6 @@ func (m machine) goArch() string {
 	return "amd64"
 }
 
-// The guest's files in its directory.
 func (m machine) settings() string { return filepath.Join(m.dir, "settings.json") }
 func (m machine) console() string  { return filepath.Join(m.dir, "console.log") }
 func (m machine) initrd() string   { return filepath.Join(m.dir, "initrd") }
@@ -77,8 +75,7 @@ func (m machine) command() (*exec.Cmd, error) {
 		"console=tty0", "oops=panic", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init="+m.init)
 	cmd.Args = append(append(cmd.Args, strings.Fields(m.cmdline)...), "--", "init", m.settings())
 	dir, err := memoryDir("/dev/shm", m.dir)
-	// The guest's programs start as copies of the kernel, which the C library must not have registered memory of for restartable
-	// sequences.
+	// The guest's programs start as copies of the kernel, whose memory must not be registered for restartable sequences.
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "GLIBC_TUNABLES=glibc.pthread.rseq=0")
 	return cmd, err
 }
@@ -138,7 +135,6 @@ func (m machine) qemuArgs() ([]string, error) {
 	return args, nil
 }
 
-// kernelArgs returns the kernel's command line.
 func (m machine) kernelArgs() string {
 	// An oops would leave the guest half alive. A panic ends QEMU, at once (-no-reboot).
 	words := []string{"console=ttyS0", "oops=panic", "panic=-1"}
@@ -172,7 +168,6 @@ const (
 	initrdProgram  = "/tests/000"
 )
 
-// writeInitrd makes the archive for m and its settings.
 func writeInitrd(m machine, s settings) error {
 	program := s.Job.Args[0]
 	s.Job.Args = append([]string{initrdProgram}, s.Job.Args[1:]...)
@@ -233,5 +228,4 @@ func (a *archive) add(name string, mode, device uint32, content []byte) {
 	a.pad()
 }
 
-// pad fills up to a multiple of four bytes.
 func (a *archive) pad() { a.Write(make([]byte, -a.Len()&3)) }

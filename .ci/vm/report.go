@@ -89,7 +89,6 @@ func (r *report) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// follow runs a command that prints what go test -json does.
 func (r *report) follow(cmd *exec.Cmd) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -248,7 +247,6 @@ func parents(pkg, test string) iter.Seq[string] {
 // usualOutput is what a test binary prints though all is well: before its benchmarks, and at its end.
 var usualOutput = regexp.MustCompile(`^(goos: |goarch: |pkg: |cpu: |PASS\n)`)
 
-// logLine is what a test logs, with its place.
 var logLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
 
 // skip counts a skipped test and returns the reason, or reports that it has none that counts.

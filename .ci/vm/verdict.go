@@ -14,7 +14,6 @@ import (
 	"github.com/userevents/userevents-go/internal/doctest"
 )
 
-// again returns the command that runs a test alone.
 func (r *report) again(pkg, test string) string {
 	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(modulePath, "/")), "/")
 	flag, pattern := "-run=", "^"+strings.ReplaceAll(test, "/", "$/^")+"$"
@@ -51,7 +50,6 @@ func reason(output string) (text string) {
 	return text
 }
 
-// modulePath begins the paths of all packages.
 const modulePath = "github.com/userevents/userevents-go/"
 
 // checkProofs compares with the document that names tests for this kernel. Packages can run in steps of their own.
@@ -74,7 +72,6 @@ func (r *report) checkProofs(file string) error {
 	return nil
 }
 
-// verdict prints how it went.
 func (r *report) verdict(elapsed time.Duration) error {
 	onKernel := r.onKernel + r.brokenOnKernel
 	switch {
@@ -134,7 +131,6 @@ func summarize(out io.Writer, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// ending is how a program in a guest came to its end.
 type ending struct {
 	status  int    // of the program
 	failure string // why there is no proper status
@@ -148,8 +144,7 @@ var complaint = regexp.MustCompile(`Kernel panic|Oops|BUG:|WARNING:|general prot
 // about a payload above its buffer, which the size tests must try.
 var expectedComplaint = regexp.MustCompile(`WARNING: .*perf_trace_buf_alloc`)
 
-// startMark separates, in the console log, what the kernel said while it booted from what it
-// said while programs ran.
+// startMark separates the kernel's messages of its boot from those while programs ran, in the console log.
 const startMark = "userevents-vm: start"
 
 // problems returns what was wrong with the guest rather than with the program.

@@ -69,7 +69,6 @@ func write(file string, run *figures.Run) error {
 	return errors.Join(err, f.Close())
 }
 
-// check holds a run against a file.
 func check(w io.Writer, now *figures.Run, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -86,8 +85,7 @@ func check(w io.Writer, now *figures.Run, file string) error {
 	return nil
 }
 
-// compare prints a row for each benchmark and returns how many cost more than before. One
-// that is missing counts.
+// compare prints a row for each benchmark, and counts those that cost more or are missing.
 func compare(w io.Writer, before, now *figures.Run) (worse int) {
 	same := 0
 	for _, name := range figures.Sorted(before.Figures) {
@@ -110,7 +108,6 @@ func compare(w io.Writer, before, now *figures.Run) (worse int) {
 	return worse
 }
 
-// ratios prints what each benchmark costs in terms of another one.
 func ratios(w io.Writer, run *figures.Run, of string) error {
 	one, ok := run.Figures[of]
 	if !ok || one.Cost == 0 {

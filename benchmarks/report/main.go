@@ -1,5 +1,4 @@
-// Command report writes docs/benchmarks.md, and the tables of figures in README.md and docs/collector.md, from the files in results
-// and the templates beside it.
+// Command report writes docs/benchmarks.md, and the tables of README.md and docs/collector.md, from the kept results and templates.
 //
 //	go run ./report
 package main
@@ -35,7 +34,6 @@ const (
 	tableEnd   = "<!-- end of figures -->\n"
 )
 
-// files are the kept runs, by the names that the templates use.
 var files = map[string]string{
 	"count":     "6.12-instructions.txt", // instructions, in a guest
 	"guest":     "6.12-time.txt",         // nanoseconds, in a guest with two processors
@@ -61,7 +59,6 @@ func main() {
 	}
 }
 
-// render returns the texts of all documents, by their paths.
 func render(results, root string) (map[string]string, error) {
 	all, err := load(results)
 	if err != nil {
@@ -99,7 +96,6 @@ func render(results, root string) (map[string]string, error) {
 	return texts, nil
 }
 
-// runs are the kept runs, by the names that the templates use.
 type runs map[string]*figures.Run
 
 func load(dir string) (runs, error) {
@@ -131,7 +127,6 @@ func (all runs) value(run, name, unit string) (number, error) {
 	return number(v), nil
 }
 
-// about describes the machine, the version and the command of a run.
 func (all runs) about(run string) string {
 	var parts []string
 	for _, key := range []string{"kernel", "host", "processors", "go", "commit", "date", "command"} {

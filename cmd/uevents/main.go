@@ -1,5 +1,4 @@
-// Command uevents reads Linux user_events: it lists registered events, attaches to running programs, and shows, counts
-// and records their logs, spans and metrics.
+// Command uevents reads Linux user_events: it lists events, attaches to programs, and shows and records their data.
 //
 //	go install github.com/userevents/userevents-go/cmd/uevents@latest
 //

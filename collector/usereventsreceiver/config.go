@@ -44,7 +44,6 @@ const (
 	transportMemory Transport = "memory"
 )
 
-// transports are the same for a reader.
 var transports = map[Transport]reader.Transport{
 	transportAny: reader.TransportAny, transportKernel: reader.TransportKernel, transportMemory: reader.TransportMemory,
 }
@@ -169,7 +168,6 @@ func validateRetry(c configretry.BackOffConfig) error {
 		within("retry_on_failure: multiplier", c.Multiplier, 1, 1000))
 }
 
-// within reports a value outside of a range.
 func within[T int | float64 | time.Duration](key string, v, low, high T) error {
 	if v < low || v > high {
 		return fmt.Errorf("%s: %v is not from %v to %v", key, v, low, high)
@@ -192,12 +190,10 @@ const (
 	ringSets = 3
 	// Limits of the size of a ring, which is a power of two.
 	leastRing, mostRing = 16 << 10, 1 << 20
-	// programCopies is the memory that a program takes, in units of its rings: these, and copies of records, while it or another program
-	// is stopped in the middle of a record.
+	// programCopies is the memory of a program in units of its rings: these, and copies while any program is stopped in a record.
 	programCopies = 7
 )
 
-// budget returns the parts for a number of processors.
 func (c *Config) budget(processors int) budget {
 	all := c.BudgetMiB << 20
 	b := budget{ring: mostRing, queue: all / 8, programs: all / 4 * 3 / programCopies}
@@ -207,7 +203,6 @@ func (c *Config) budget(processors int) budget {
 	return b
 }
 
-// processors returns how many processors have rings.
 func processors() int {
 	if n, err := perf.CPUs(); err == nil {
 		return n

@@ -22,7 +22,6 @@ import (
 	"github.com/userevents/userevents-go/reader/otlp"
 )
 
-// output delivers the data of one signal.
 type output[T any] struct {
 	signal  string
 	take    func(*otlp.Converter) T
@@ -39,8 +38,7 @@ const format = "user_events"
 
 var errNoPipeline = errors.New("no pipeline of the signal has the receiver")
 
-// deliver delivers what the converter has. It returns how many records were not delivered, and why. If that is only a part
-// of the data, parts is true.
+// deliver delivers the converter's data. It returns how many records were not delivered, why, and if that is only a part.
 func (o *output[T]) deliver(ctx context.Context, c *otlp.Converter, r *retry) (dropped int, parts bool, err error) {
 	data := o.take(c)
 	n := o.count(data)
@@ -87,12 +85,10 @@ func (o *output[T]) attempt(ctx context.Context, data T) error {
 	return o.consume(ctx, data)
 }
 
-// setConsumer sets what all consumers have.
 func (o *output[T]) setConsumer(next interface{ Capabilities() consumer.Capabilities }, consume func(context.Context, T) error) {
 	o.consume, o.mutates = consume, next.Capabilities().MutatesData
 }
 
-// outputs deliver the data of all signals.
 type outputs struct {
 	logs      output[plog.Logs]
 	traces    output[ptrace.Traces]
@@ -109,7 +105,6 @@ func (o *outputs) init() {
 	o.metrics = output[pmetric.Metrics]{signal: "metrics", take: (*otlp.Converter).TakeMetrics, count: pmetric.Metrics.DataPointCount, clone: clone(pmetric.NewMetrics, pmetric.Metrics.CopyTo)}
 }
 
-// clone returns a function that copies data.
 func clone[T any](create func() T, copyTo func(from, to T)) func(T) T {
 	return func(from T) T {
 		to := create()
@@ -158,7 +153,6 @@ const (
 	reasonShutdown   = "shutdown"
 )
 
-// reasonOf returns the reason for an error of output.deliver.
 func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, errNoPipeline):
@@ -221,13 +215,11 @@ func members(err error) []error {
 	return []error{err}
 }
 
-// isPermanent reports whether all consumers that refused data have done so for good. Those that may take it later get it again, and so do the
-// others of the fan-out.
+// isPermanent reports whether all consumers have refused data for good. Else the whole fan-out gets the data again.
 func isPermanent(err error) bool {
 	return !slices.ContainsFunc(members(err), func(err error) bool { return !consumererror.IsPermanent(err) })
 }
 
-// retry calls functions again that return transient errors.
 type retry struct {
 	configretry.BackOffConfig
 	stop <-chan struct{} // ends all retries

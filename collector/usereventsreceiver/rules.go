@@ -71,7 +71,6 @@ func parseRules(text []byte, now time.Time) ([]rule, error) {
 	return file.Rules, nil
 }
 
-// check sets the end of the rule.
 func (r *rule) check(now time.Time) error {
 	_, err := r.addition()
 	end, untilErr := endOf(r.Until)
@@ -114,7 +113,6 @@ func (r *rule) addition() (reader.Addition, error) {
 	return reader.Addition{Events: events, Excludes: r.Exclude, Where: where}, errors.Join(append(errs, err)...)
 }
 
-// rules are those of the file discovery.rules_file.
 type rules struct {
 	path   string
 	text   []byte // of the last look; nil if there was none or no file
@@ -187,7 +185,6 @@ func (r *rules) next(now time.Time) time.Duration {
 	return wait
 }
 
-// additions returns the rules in force for a reader.
 func (r *rules) additions() (list []reader.Addition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,8 +195,7 @@ func (r *rules) additions() (list []reader.Addition) {
 	return list
 }
 
-// watchRules keeps to the file of rules until Shutdown. It reads the file rather than to be told of changes: a ConfigMap is a link to a
-// link, which another one replaces.
+// watchRules follows the file of rules until Shutdown. It reads it again and again: a ConfigMap is a link to a replaced link.
 func (s *session) watchRules() {
 	for {
 		s.lookAtRules(time.Now())

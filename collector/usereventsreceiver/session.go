@@ -17,8 +17,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// session collects events for the receivers of one configuration. One goroutine moves records from the rings to the
-// queue, another one decodes, converts and delivers them.
+// session collects events of one configuration: one goroutine fills the queue, another decodes, converts and delivers.
 type session struct {
 	cfg       *Config
 	open      opener
@@ -68,8 +67,7 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 	return s, nil
 }
 
-// Start begins to collect events. It returns before that succeeds: while something is missing, the session reports that
-// as its status and tries again.
+// Start begins to collect events, and returns at once: the session reports what is missing as status, and tries again.
 func (s *session) Start(_ context.Context, host component.Host) (err error) {
 	s.status.add(host)
 	s.start.Do(func() {
@@ -216,7 +214,6 @@ func (s *session) collect() {
 	}
 }
 
-// isStopping reports whether Shutdown was called.
 func (s *session) isStopping() bool {
 	select {
 	case <-s.stopping:
@@ -254,7 +251,6 @@ func (s *session) openSource() (source, error) {
 	return src, nil
 }
 
-// closeSource closes a source, and counts the records that were left unread.
 func (s *session) closeSource(src source) {
 	s.mu.Lock()
 	s.source = nil
@@ -283,7 +279,6 @@ type source interface {
 	Close() error
 }
 
-// opener opens a source.
 type opener func(o *reader.Options) (source, error)
 
 func openReader(o *reader.Options) (source, error) {

@@ -36,8 +36,7 @@ func (s *status) add(h component.Host) {
 	}
 }
 
-// set reports an error, or that there is none, if that is a change. It reports whether it is. Errors are recoverable, but for a kernel that
-// has no user_events.
+// set reports a change of the error or of its absence. Errors are recoverable, but for a kernel without user_events.
 func (s *status) set(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,6 @@ func (a *available) reasons() map[Transport]string {
 	return maps.Clone(a.of)
 }
 
-// unavailable returns the reason for an error as a metric has it.
 func unavailable(err error) string {
 	switch {
 	case err == nil:
@@ -108,7 +106,6 @@ func unavailable(err error) string {
 	return "error"
 }
 
-// checkInterval is how often the state of the rings is checked.
 const checkInterval = 10 * time.Second
 
 // nextCheck returns the time until the next check.
@@ -128,8 +125,7 @@ const (
 	kernelUnsupported // it has no user_events, and gets none
 )
 
-// check reports what is not read as the status of the session. It returns true if another source could read the kernel's events, which
-// this one does not.
+// check reports what is not read as status. It returns true if another source could read the kernel's events instead.
 func (s *session) check(src source) (more bool, err error) {
 	if s.isStopping() {
 		return false, nil

@@ -17,7 +17,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// worker decodes the records of the queue, converts them and delivers batches.
 type worker struct {
 	*session
 	decode    reader.DecodeOptions
@@ -213,7 +212,6 @@ func (w *worker) deliver(logs, traces, metrics bool) {
 	}
 }
 
-// count adds the counts to the telemetry.
 func (w *worker) count() {
 	ctx, t := context.Background(), w.telemetry
 	add := func(counter metric.Int64Counter, n int64, kv ...attribute.KeyValue) {

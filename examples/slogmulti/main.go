@@ -1,5 +1,4 @@
-// Command slogmulti routes records with github.com/samber/slog-multi: text for people,
-// tracepoints for tracing tools.
+// Command slogmulti routes records with github.com/samber/slog-multi, to text and tracepoints.
 //
 //	go run ./examples/slogmulti
 //

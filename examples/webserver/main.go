@@ -1,7 +1,6 @@
 //go:build go1.26
 
-// Command webserver is a web service that logs JSON at level info, as services do, and whose records of all levels are also
-// tracepoints.
+// Command webserver is a web service that logs JSON at level info, and whose records of all levels are tracepoints, too.
 //
 //	go run ./examples/webserver
 //

@@ -33,7 +33,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporterName is the value of the environment variables.
 const exporterName = "user_events"
 
 // list returns the names in the value of a variable: separated by commas, without the space around them, each once.
@@ -55,8 +54,7 @@ type selection[E any] struct {
 }
 
 // exporters returns the exporters that a variable names, or else the default of the program or OpenTelemetry. The error names those that
-// cannot be made. Function contrib makes the exporter that the environment names, if it is a single name; this package makes those of
-// lists with function listed.
+// cannot be made. contrib makes the single exporter that the environment names, and listed those of lists of names.
 func exporters[E, O any](
 	ctx context.Context, variable, defaults string,
 	contrib func(context.Context, ...O) (E, error), listed func(context.Context, string) (E, error),
@@ -149,7 +147,6 @@ func newMetricReader(ctx context.Context, name string) (sdkmetric.Reader, error)
 	return sdkmetric.NewPeriodicReader(e, producers...), nil
 }
 
-// otlpProtocol returns the protocol of OTLP that the environment names for a signal.
 func otlpProtocol(signal string) string {
 	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 }
@@ -163,7 +160,6 @@ func notListed(name, protocol string) error {
 		"An exporter that the program registers with OpenTelemetry's autoexport must be the variable's whole value")
 }
 
-// metricProducers returns the option for the producers of OTEL_METRICS_PRODUCERS.
 func metricProducers() (opts []sdkmetric.PeriodicReaderOption, err error) {
 	const variable = "OTEL_METRICS_PRODUCERS"
 	for _, name := range list(os.Getenv(variable)) {

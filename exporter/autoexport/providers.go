@@ -19,7 +19,6 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// providers makes the provider of each signal.
 type providers struct {
 	config
 	opened    bool

@@ -73,7 +73,6 @@ func appendPartB(e *eventheader.Encoder, d *recordData, a logattrs.Attributes) {
 	e.EndStruct()
 }
 
-// leastPartB appends part B of the smallest record.
 func leastPartB(e *eventheader.Encoder) { appendPartB(e, &recordData{}, logattrs.Attributes{}) }
 
 func isEventID(kv attribute.KeyValue) bool {
@@ -96,7 +95,6 @@ func appendPartC(e *eventheader.Encoder, d *recordData, a logattrs.Attributes) {
 	e.EndStruct()
 }
 
-// timeOf returns the time that a record is written with.
 func timeOf(d *recordData) time.Time {
 	for _, t := range [...]time.Time{d.timestamp, d.observed} {
 		if !t.IsZero() {

@@ -22,16 +22,14 @@ type AnyDeclaration interface{ declaration() *declaration }
 
 // DeclarationOptions are the options of [Declare].
 type DeclarationOptions struct {
-	// Name is the event's name behind that of the provider and _log_. Empty means the event name of the records, as
-	// [typed.FieldName] makes a name of it.
+	// Name is the event's name behind the provider's and _log_, by default [typed.FieldName] of the records' event name.
 	Name string
 
 	// Severities are the severities at which the program logs the record; one of each range is enough. At other
 	// severities it is written as if it were not declared. Empty means all.
 	//
 	// Bridges ask whether a record is enabled before they know its event name. While the event is enabled, the answer is
-	// yes for these severities: a tool that is attached to the event of a declaration with Severities does not slow down
-	// the others.
+	// yes for these severities: a tool on the event of a declaration with Severities does not slow down the others.
 	Severities []log.Severity
 }
 
@@ -117,8 +115,7 @@ type recordEvent struct {
 // enabled reports whether a tracing tool is attached to the event. A record may have none.
 func (r *recordEvent) enabled() bool { return r != nil && r.Event != nil && r.Enabled() }
 
-// registerDeclarations registers the events of declared records. Records that cannot have an event of their own are only
-// in their severity's event.
+// registerDeclarations registers the events of declared records. The others are in their severity's event only.
 func (s *sink) registerDeclarations(c *config) {
 	naming := s.Naming(c.naming)
 	for _, d := range c.declarations {

@@ -49,7 +49,6 @@ func NewLoggerProvider(name string, opts ...ProviderOption) (*LoggerProvider, er
 	return p, errors.Join(err, resErr)
 }
 
-// logger emits the records of one instrumentation scope.
 type logger struct {
 	embedded.Logger
 
@@ -85,13 +84,11 @@ func newLogger(p *LoggerProvider, scope instrumentation.Scope) *logger {
 	return l
 }
 
-// Enabled reports whether an event of such records is enabled; see [Processor.Enabled].
 func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
 	return l.all.Enabled() && l.provider.sink.enabled(param.Severity, param.EventName)
 }
 
-// Emit writes a record to those of its events that are enabled. Errors go to OpenTelemetry's error handler, at most one
-// in ten seconds.
+// Emit writes a record to its enabled events. OpenTelemetry's error handler gets one error in ten seconds at most.
 func (l *logger) Emit(ctx context.Context, r log.Record) {
 	if !l.all.Enabled() {
 		return

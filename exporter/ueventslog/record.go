@@ -24,8 +24,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// recordData is what events say of a log record, whether the SDK has made it or a [LoggerProvider]. It lives on the
-// stack: writers neither keep it nor let it escape.
+// recordData is what events say of a log record. It lives on the stack: writers neither keep it nor let it escape.
 type recordData struct {
 	timestamp, observed     time.Time
 	severity                log.Severity
@@ -39,7 +38,6 @@ type recordData struct {
 	known                   *attrs.Known // the same as scope and resource, or nil
 }
 
-// setContext sets the ids of the span that the record belongs to.
 func (d *recordData) setContext(c trace.SpanContext) {
 	d.traceID, d.spanID, d.flags = c.TraceID(), c.SpanID(), c.TraceFlags()
 }
@@ -66,7 +64,6 @@ func (d *recordData) fill(r *sdklog.Record) {
 	d.scope = r.InstrumentationScope()
 }
 
-// putOrigin writes the fields about scope and resource.
 func (d *recordData) putOrigin(b *payload.Builder, o *attrs.Origin) {
 	if d.known != nil {
 		o.PutKnown(b, d.known)
@@ -107,7 +104,6 @@ func (v *values) match(a logattrs.Attributes, fields []declared.Field) (unconver
 	return unconverted
 }
 
-// has reports whether an attribute is the value of one of n fields.
 func (v *values) has(attribute, n int) bool {
 	for i := range v[:n] {
 		if v[i].attribute == attribute {
@@ -274,7 +270,6 @@ func (s *schema) putHead(b *payload.Builder, d *recordData) {
 	b.PutU8(s.At[fieldFlags], uint8(d.flags))
 }
 
-// clamp returns a severity as the field holds it.
 func clamp(s log.Severity) int32 {
 	return int32(min(max(int64(s), math.MinInt32), math.MaxInt32))
 }

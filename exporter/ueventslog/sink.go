@@ -47,7 +47,6 @@ func (s *sink) total() uevents.EventStats {
 	return n
 }
 
-// events are those of a provider, a processor or an exporter.
 type events struct{ sink *sink }
 
 // Shutdown unregisters the events. Afterwards they are never enabled, and the other methods do nothing; Export returns
@@ -57,11 +56,9 @@ func (e *events) Shutdown(context.Context) error { return e.sink.Close() }
 // ForceFlush does nothing: every record has been written when Emit, OnEmit or Export returns.
 func (e *events) ForceFlush(context.Context) error { return nil }
 
-// Stats returns the counts of each event, by its name.
 func (e *events) Stats() map[string]uevents.EventStats { return e.sink.Stats() }
 
-// enabled reports whether an event of records is enabled of which so much is known. What is zero is not known. Any event of the
-// sink is enabled.
+// enabled reports whether an event is enabled that such a record may be written to. What is zero is not known.
 func (s *sink) enabled(severity log.Severity, eventName string) bool {
 	switch {
 	case severity != log.SeverityUndefined && eventName != "":
@@ -113,8 +110,7 @@ func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
 	return s.write(&o, &d, logattrs.OfSDK(r))
 }
 
-// write writes a record to its events, with one system call each: first to that of its declaration. That the events
-// are disabled or closed meanwhile is no error.
+// write writes a record to its events, that of its declaration first. Events disabled meanwhile are no error.
 func (s *sink) write(o *outlets, d *recordData, a logattrs.Attributes) error {
 	severity := s.severities[o.in].Event
 	if s.CommonSchema4 {
@@ -149,20 +145,17 @@ const (
 	rangeFatal
 )
 
-// namePrefix begins the names of all typed events behind the program's: the events of package sloghandler, which have
-// other fields, have names without it.
+// namePrefix begins the typed events' names behind the program's. Package sloghandler has other fields, and no prefix.
 const namePrefix = "log_"
 
 // rangeNames end the names of the typed events.
 var rangeNames = [ranges]string{"debug", "info", "warn", "error", "error"}
 
-// rangeLevels are the levels of the same ranges in the format of EventHeader.
 var rangeLevels = [ranges]eventheader.Level{
 	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError, eventheader.LevelCritical,
 }
 
-// rangeOf returns the number of the range that a severity is in. One without a severity counts as information: nothing says that
-// it is less.
+// rangeOf returns the number of the range that a severity is in. Without a severity, it is that of information.
 func rangeOf(s log.Severity) uint8 {
 	switch {
 	case s <= 0:

@@ -17,7 +17,6 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// export is one call of Export.
 type export struct {
 	*Exporter
 	component.Batch
@@ -39,7 +38,6 @@ func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) e
 	return x.End(sdkmetric.ErrExporterShutdown)
 }
 
-// points writes the points of the metric.
 func (x *export) points() {
 	switch d := x.metric.Data.(type) {
 	case metricdata.Gauge[int64]:
@@ -68,7 +66,6 @@ func (x *export) points() {
 // enabled reports whether a point of that kind is to be written: its event is enabled and the export is not stopped.
 func (x *export) enabled(k kind) bool { return x.events[k].Enabled() && !x.Stopped() }
 
-// numbers writes the points of a gauge or a sum.
 func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint[N], t metricdata.Temporality, isMonotonic bool) {
 	for i := range points {
 		p := &points[i]
@@ -85,7 +82,6 @@ func numbers[N int64 | float64](x *export, k kind, points []metricdata.DataPoint
 	}
 }
 
-// histograms writes the points of a histogram with explicit bounds.
 func histograms[N int64 | float64](x *export, points []metricdata.HistogramDataPoint[N], t metricdata.Temporality) {
 	buf := bufpool.Get()
 	b := bounds{text: *buf}
@@ -135,7 +131,6 @@ func summaries(x *export, points []metricdata.SummaryDataPoint) {
 	}
 }
 
-// exemplars writes the exemplars of a point with the attributes set.
 func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricdata.Exemplar[N]) {
 	for i := range list {
 		if !x.enabled(exemplar) {
@@ -159,7 +154,6 @@ func exemplars[N int64 | float64](x *export, set *attribute.Set, list []metricda
 	}
 }
 
-// begin begins the record of a point.
 func (x *export) begin(k kind, start, end time.Time) (r component.Record) {
 	x.events[k].Begin(&r)
 	r.U64(startTimeUnixNano, typedfield.UnixNano(start))
@@ -167,7 +161,6 @@ func (x *export) begin(k kind, start, end time.Time) (r component.Record) {
 	return r
 }
 
-// word returns the text of a temporality.
 func word(t metricdata.Temporality) string {
 	switch t {
 	case metricdata.DeltaTemporality:

@@ -38,7 +38,6 @@ func (k kind) of(t metricdata.Temporality) kind {
 	return k + cumulativeSum - sum
 }
 
-// sumOf returns the kind for points of a sum.
 func sumOf(t metricdata.Temporality, monotonic bool) kind {
 	if !monotonic {
 		return updownSum
@@ -159,7 +158,6 @@ func histogramSchema(texts []int, own ...int) *payload.Schema {
 	return schema(texts, append(common, own...)...)
 }
 
-// putValue writes the value of a gauge, a sum or an exemplar.
 func putValue[N int64 | float64](r *component.Record, v N) {
 	putNumber(r, value, v)
 	whole, micro := integers(v)
@@ -167,7 +165,6 @@ func putValue[N int64 | float64](r *component.Record, v N) {
 	r.U64(valueMicro, uint64(micro))
 }
 
-// putSum writes the sum of a histogram or a summary.
 func putSum[N int64 | float64](r *component.Record, v N) {
 	putNumber(r, sumText, v)
 	_, micro := integers(v)
@@ -189,7 +186,6 @@ func putDistribution[N int64 | float64](r *component.Record, t metricdata.Tempor
 	}
 }
 
-// putNumber writes the exact value of a number as text.
 func putNumber[N int64 | float64](r *component.Record, field int, v N) {
 	begin := len(r.Buf)
 	switch v := any(v).(type) {
@@ -225,7 +221,6 @@ type bounds struct {
 	text []byte
 }
 
-// put writes the bounds of a point.
 func (b *bounds) put(r *component.Record, of []float64) {
 	if len(of) == 0 {
 		return
@@ -239,8 +234,7 @@ func (b *bounds) put(r *component.Record, of []float64) {
 	r.EndRaw(r.At(explicitBounds), begin)
 }
 
-// putExpBuckets writes buckets of an exponential histogram: the index of the first one, a colon
-// and their counts.
+// putExpBuckets writes exponential buckets: the index of the first, a colon and counts.
 func putExpBuckets(r *component.Record, field int, b metricdata.ExponentialBucket) {
 	if len(b.Counts) == 0 {
 		return
@@ -265,14 +259,12 @@ func putCounts(r *component.Record, field, begin int, counts []uint64) {
 	})
 }
 
-// putList writes a text that begins at begin, of n elements.
 func putList(r *component.Record, field, begin, n int, element func(dst []byte, i int) []byte) {
 	r.Buf = appendList(r.Buf, begin+r.Limit(), n, element)
 	r.EndRaw(r.At(field), begin)
 }
 
-// appendList appends n elements with commas between them. What comes after limit bytes is going to be cut, so it is not
-// written.
+// appendList appends n elements with commas between them, up to limit bytes: what follows would be cut.
 func appendList(dst []byte, limit, n int, element func(dst []byte, i int) []byte) []byte {
 	for i := 0; i < n && len(dst) <= limit; i++ {
 		if i > 0 {

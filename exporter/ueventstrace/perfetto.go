@@ -50,8 +50,7 @@ type track struct {
 	innermost *opened
 }
 
-// maxOpen bounds what spans that never end can take. Above it the oldest one is forgotten: it is the most likely one not
-// to end.
+// maxOpen bounds spans that never end. Above it the oldest one is forgotten, the most likely one not to end.
 const maxOpen = 1 << 16
 
 // maxMoved bounds how many slices a span that ends moves to a track of their own, each with two records. Of more of them,
@@ -166,7 +165,6 @@ func (f *perfetto) push(o *opened, t *track) error {
 	return f.write('B', o)
 }
 
-// pop ends the innermost slice of a track.
 func (f *perfetto) pop(t *track) error {
 	o := t.innermost
 	t.innermost = o.outer

@@ -97,7 +97,6 @@ func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 	return &tracer{all: sink.All, sink: sink, provider: p, origin: newOrigin(scope, p.resource, sink.Limit)}
 }
 
-// tracer starts the spans of one instrumentation scope.
 type tracer struct {
 	embedded.Tracer
 
@@ -130,7 +129,6 @@ func (t *tracer) startIdle(ctx context.Context, options []trace.SpanStartOption)
 	return s, s
 }
 
-// startRecording starts a span that is recorded, and writes its start.
 func (t *tracer) startRecording(ctx context.Context, name string, options []trace.SpanStartOption) (context.Context, trace.Span) {
 	o := readOptions(options)
 	s, room := newSpan(o.length)
@@ -161,8 +159,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 }
 
 // enter makes the span one inside of that of its context, which may be that of a context without a span. The trace in events is
-// the caller's, so that events correlate with what other programs record, or that of the nearest recorded span. enter reports
-// whether the caller propagates a span.
+// the caller's, for correlation with other programs, or that of the nearest recorded span. enter reports if the caller has one.
 func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 	if reflect.TypeOf(parent) == noSpan {
 		return false
@@ -211,8 +208,7 @@ func local(caller trace.Span) trace.SpanContext {
 // noSpan is the type of the span of a context that has none.
 var noSpan = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 
-// attributesType is the type of WithAttributes: a slice of attributes, as long as OpenTelemetry does not change it, or
-// else nil.
+// attributesType is the type of WithAttributes, a slice of attributes unless OpenTelemetry changes it, or nil.
 var attributesType = func() reflect.Type {
 	t := reflect.TypeOf(trace.WithAttributes())
 	if t.Kind() != reflect.Slice || t.Elem() != reflect.TypeFor[attribute.KeyValue]() {
@@ -248,8 +244,7 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 	return o
 }
 
-// apply applies the options to a new span, which has room for the attributes. It returns the links, and whether the span is a
-// new root.
+// apply applies the options to a new span with room for the attributes. It returns the links, and whether it is a root.
 func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (links []trace.Link, newRoot bool) {
 	limits := &s.tracer.provider.attributes
 	if o.length > 0 {
@@ -277,8 +272,7 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	return c.Links(), c.NewRoot()
 }
 
-// isNewRoot reports whether WithNewRoot is one of the options, maybe inside of an option of another package's type. It does
-// not look into attributes, which cost the most.
+// isNewRoot reports whether WithNewRoot is one of the options, also in other packages' types, but not in costly attributes.
 func isNewRoot(options []trace.SpanStartOption) bool {
 	for i, o := range options {
 		if t := reflect.TypeOf(o); t == nil || t == attributesType || t == timestampType {

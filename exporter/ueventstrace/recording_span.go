@@ -24,8 +24,7 @@ import (
 	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
-// spanContext is the context of a span that is recorded. The span does not refer to it: a span that a program keeps does not
-// keep the values of its context.
+// spanContext is the context of a recorded span, which does not refer to it: a kept span keeps no values of its context.
 type spanContext struct {
 	context.Context // the caller's
 	span            eventspan.Span
@@ -118,8 +117,7 @@ func newID() uint64 {
 // idleSpan is a span that started while the events were disabled, and its context: one object, as that is all that such a span
 // allocates. Spans inside of it that start while the events are disabled are the same one.
 //
-// It propagates what its caller propagates. Once a tool attaches, it writes the events that are added to it:
-// the tool sees what a request does that began before.
+// It propagates what its caller propagates. Once a tool attaches, it writes the events added to it.
 type idleSpan struct {
 	context.Context // the caller's
 	trace.Span      // the same, nil for a root; never called but for SpanContext
@@ -148,7 +146,6 @@ func (s *idleSpan) EventSpanContext() trace.SpanContext {
 	return ids.withState(s.SpanContext().TraceState())
 }
 
-// EventIDs implements [spankey.Span].
 func (*idleSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
 // identity returns the ids of the span that spans inside are children of: the recorded one around it, or its caller.
@@ -197,8 +194,7 @@ func (*idleSpan) SetStatus(codes.Code, string)           {}
 func (*idleSpan) SetAttributes(...attribute.KeyValue)    {}
 func (*idleSpan) AddLink(trace.Link)                     {}
 
-// recordingSpan is a span that is written as events. Its methods do what those of the SDK's spans do, except for what
-// the package comment lists.
+// recordingSpan is a span that is written as events. It is like the SDK's, but for what the package comment lists.
 type recordingSpan struct {
 	trace.Span // the nearest one around it that is not of this type, or nil; never called but for SpanContext
 
@@ -214,7 +210,6 @@ var (
 	_ eventspan.Span = (*recordingSpan)(nil)
 )
 
-// SpanContext returns what the span propagates.
 func (s *recordingSpan) SpanContext() trace.SpanContext {
 	if s.tracer.provider.propagates {
 		return s.EventSpanContext()
@@ -222,18 +217,14 @@ func (s *recordingSpan) SpanContext() trace.SpanContext {
 	return local(s.Span)
 }
 
-// EventSpanContext returns the ids that the span has in events.
 func (s *recordingSpan) EventSpanContext() trace.SpanContext {
 	return s.data.context.withState(s.data.state)
 }
 
-// EventIDs implements [spankey.Span].
 func (*recordingSpan) EventIDs(ctx context.Context) ([16]byte, [8]byte) { return eventspan.IDs(ctx) }
 
-// TracerProvider returns the provider whose tracer has started the span.
 func (s *recordingSpan) TracerProvider() trace.TracerProvider { return s.tracer.provider }
 
-// IsRecording reports whether the span has not ended.
 func (s *recordingSpan) IsRecording() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +252,6 @@ func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	s.tracer.provider.processor.end(&s.data)
 }
 
-// SetName replaces the name.
 func (s *recordingSpan) SetName(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,7 +285,6 @@ func (s *recordingSpan) SetAttributes(list ...attribute.KeyValue) {
 	}
 }
 
-// AddEvent adds an event, and writes it.
 func (s *recordingSpan) AddEvent(name string, options ...trace.EventOption) {
 	s.addEvent(name, eventConfig(options))
 }
@@ -308,8 +297,7 @@ func (s *recordingSpan) RecordError(err error, options ...trace.EventOption) {
 }
 
 // Events and links of a span are written when they are added, by the goroutine that adds them: a tool sees what a request
-// does that hangs, and a program that is killed loses none. In the Common Schema they are in the record of the span, which
-// holds them until it ends.
+// does that hangs, and a program that is killed loses none. The Common Schema has them in the record of the span's end.
 
 // addEvent adds an event to a span, and writes it.
 func (s *recordingSpan) addEvent(name string, c trace.EventConfig) {
@@ -379,7 +367,6 @@ func (t *tracer) newEvent(name string, c *trace.EventConfig) sdktrace.Event {
 	return sdktrace.Event{Name: name, Attributes: list, DroppedAttributeCount: dropped, Time: c.Timestamp()}
 }
 
-// newLink returns a link within the limits.
 func (t *tracer) newLink(link *trace.Link) sdktrace.Link {
 	p := t.provider
 	list, dropped := limited(link.Attributes, p.limits.AttributePerLinkCountLimit, p.attributes.Depth)
@@ -431,7 +418,6 @@ func errorEvent(err error, options []trace.EventOption) (string, trace.EventConf
 	return semconv.ExceptionEventName, c
 }
 
-// maxStack is the size of a stack trace that the SDK records.
 const maxStack = 2048
 
 // stack returns the stack of the goroutine.

@@ -22,7 +22,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// sink is where a processor or an exporter writes spans.
 type sink struct {
 	component.Component
 
@@ -53,8 +52,7 @@ func newSink(name string, kind selfobs.Component, list []event, c *config) (*sin
 	return s, s.Publish(kind, s.events[spanEnd].Stats) // a span counts once, however many records it has
 }
 
-// originOf returns what the spans of a scope and a resource have in common. It does not allocate for those that it has seen,
-// as long as they are not very many.
+// originOf returns what the spans of a scope and a resource have in common, for seen ones mostly without allocating.
 func (s *sink) originOf(scope instrumentation.Scope, resource *attrs.Described) *origin {
 	if o := s.last.Load(); o != nil && o.resource == resource && o.scope == scope {
 		return o
@@ -223,7 +221,6 @@ func (s *sink) writeStart(o *component.Event, d *spanData) error {
 	return err
 }
 
-// writeEnd writes a span that has ended.
 func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	if s.CommonSchema4 {
 		return s.writeCommonSchema(o, d)
@@ -240,8 +237,7 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	return err
 }
 
-// span writes what the events of a span's start and end have in common, and the description of its status if the
-// event has one.
+// span writes what the events of a span's start and end share, and the status description if the event has one.
 func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.U64(startTime, typedfield.UnixNano(d.start))
 	r.U8(parentRemote, typedfield.Bool(d.parent.remote))
@@ -292,7 +288,6 @@ func (s *sink) writeLink(o *component.Event, span *identity, from *origin, link 
 	return err
 }
 
-// putSpan writes the ids of the span that a record is, or belongs to.
 func putSpan(r *component.Record, span *identity) {
 	r.ID(traceID, span.traceID[:], span.traceID.IsValid())
 	r.ID(spanID, span.spanID[:], span.spanID.IsValid())
@@ -305,8 +300,7 @@ func (s *sink) endEvents() endEvents {
 	return endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
 }
 
-// writeEnded writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
-// its parts.
+// writeEnded writes these events of an ended span. The span comes last: a tool that sees it has seen its parts.
 func (s *sink) writeEnded(on endEvents, d *spanData) (first error) {
 	keep := func(err error) {
 		if first == nil {
@@ -342,8 +336,7 @@ type rest struct {
 	droppedEvents, droppedLinks int
 }
 
-// attributes writes where a record comes from, and its attributes. The SDK removes duplicates of spans, but not of events
-// and links.
+// attributes writes the origin and attributes of a record. The SDK removes duplicates of spans alone.
 func (s *sink) attributes(r *component.Record, from *origin, list []attribute.KeyValue, more rest, duplicates attrjson.Duplicates) {
 	origin := &r.Event.Origin
 	if from.known != nil {

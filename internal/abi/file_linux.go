@@ -38,8 +38,7 @@ func Open(path string) (*File, error) {
 	return newFile(fd, path)
 }
 
-// FromFile duplicates a descriptor that another program opened for writing. The caller keeps
-// its own.
+// FromFile duplicates a descriptor that another program opened for writing.
 func FromFile(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -167,8 +166,7 @@ func (f *File) AwaitRemoval() bool {
 	return true
 }
 
-// Delete deletes an event. An event cannot be deleted through a descriptor that it was
-// registered with, so this opens another.
+// Delete deletes an event, through another descriptor: not one that registered it.
 func (f *File) Delete(name string) error {
 	if f.path == "" {
 		return errors.New("the descriptor was handed in and its path is not known: deleting takes a second one")
@@ -180,8 +178,7 @@ func (f *File) Delete(name string) error {
 	return errors.Join(deleteEvent(fd, name), sys.Close(fd))
 }
 
-// Fields returns the fields that the kernel has for an event, if this program may read
-// them.
+// Fields returns the kernel's fields of an event, if this program may read them.
 func (f *File) Fields(name string) (string, bool) {
 	if f.path == "" {
 		return "", false
@@ -207,8 +204,7 @@ func (f *File) Lost() bool {
 	return err != nil || !writable
 }
 
-// Close closes the descriptor, whose number the process may then use for another file. A
-// second Close fails with EBADF and closes nothing.
+// Close closes the descriptor. A second Close fails with EBADF: the number may be another file's.
 func (f *File) Close() error {
 	if f.closed.Swap(true) {
 		return errno.EBADF
@@ -220,8 +216,7 @@ func (f *File) Close() error {
 func (f *File) Path() string { return f.path }
 
 // registrar is the one thread that registers and unregisters. The kernel ties an enable bit
-// to the thread that registered it: on any other thread UNREG fails with ENOENT, and when
-// the thread exits the bit never changes again.
+// to the thread that registered it: others get ENOENT from UNREG, and its end freezes the bit.
 var registrar struct {
 	starting sync.Mutex
 	work     chan func() // nil until it has started
@@ -258,8 +253,7 @@ func startRegistrar() {
 	registrar.work = work
 }
 
-// outsideBubbles calls f where it may start a goroutine that outlives a bubble of testing/synctest. Cleanups
-// run outside of all bubbles.
+// outsideBubbles calls f where its goroutine may outlive a bubble of testing/synctest, in which no cleanup runs.
 func outsideBubbles(f func()) {
 	if !inBubble() {
 		f()

@@ -33,8 +33,7 @@ func keepLast(b []byte) int {
 	return c.w
 }
 
-// compactor moves an object towards the start of its own buffer, token by token, so
-// that written bytes never overtake what is still to be read.
+// compactor moves an object to the start of its buffer, by tokens, never over unread ones.
 type compactor struct {
 	b    []byte
 	r, w int // next byte to read, next byte to write
@@ -69,7 +68,6 @@ func (c *compactor) object(depth int) {
 	c.move(c.r + len(`}`))
 }
 
-// members appends the members of the object that is read next.
 func (c *compactor) members(members []member) []member {
 	for at := c.r + len(`{`); at < len(c.b) && c.b[at] != '}'; {
 		m := member{start: at, key: jsonscan.String(c.b, at)}
@@ -83,7 +81,6 @@ func (c *compactor) members(members []member) []member {
 	return members
 }
 
-// mark marks the members behind which another one has the same key.
 func (c *compactor) mark(members []member) {
 	if len(members) > fewMembers {
 		seen := make(map[string]int, len(members))

@@ -56,8 +56,7 @@ func Begin(dst []byte, limit int) (w Writer) {
 	return w
 }
 
-// open makes w, which is the zero Writer, one that begins an object. A Writer is large: this
-// spares copies of it.
+// open makes w, the zero Writer, begin an object, without copies of a large Writer.
 func (w *Writer) open(dst []byte, limit int) {
 	w.start, w.limit = len(dst), limit
 	w.n = w.start + 1
@@ -66,8 +65,7 @@ func (w *Writer) open(dst []byte, limit int) {
 }
 
 // End closes the object. It returns the extended buffer and how many values
-// were dropped because there were too many; those that a [Prefix] has dropped are among them. The Writer
-// must not be used afterwards.
+// were dropped, those of a [Prefix] too. The Writer must not be used afterwards.
 func (w *Writer) End(d Duplicates) (buf []byte, dropped int) {
 	if w.lazyOpen > 0 {
 		if w.last() == '{' {
@@ -123,8 +121,7 @@ func (w *Writer) String(s string) {
 const plenty = 16
 
 // end returns where a text ends at the latest. Others may be dropped or removed as duplicates, so the last long text may
-// have the limit for itself. Of very many long texts, the n-th gets an n-th of the limit, so that the object
-// stays small whatever is in it.
+// have the limit for itself. Of very many long texts, the n-th gets an n-th of it: the object stays small.
 func (w *Writer) end() int {
 	if w.duplicates == KeepLast || (w.n-w.start)/plenty < w.limit {
 		return w.bound(w.limit)
@@ -216,7 +213,6 @@ func (w *Writer) Bytes(b []byte) {
 	w.wrote(append(buf, `",`...))
 }
 
-// put writes a value that is encoded already.
 func (w *Writer) put(json []byte) {
 	if w.full() {
 		return

@@ -166,7 +166,6 @@ func (p *parser) name() (Name, error) {
 	return name, err
 }
 
-// textOrWord reads a text in quotes, or a word.
 func (p *parser) textOrWord() (text string, quoted bool, err error) {
 	p.space()
 	if p.at == len(p.text) || !strings.ContainsRune("\"'`", rune(p.text[p.at])) {
@@ -238,7 +237,6 @@ func (p *parser) comparison() (Expr, error) {
 	return c, err
 }
 
-// list reads the values of in.
 func (p *parser) list(c *Compare) error {
 	if !p.take("(") {
 		return p.fail(p.at, "( expected: %s in (a, b)", c.Name.Text)

@@ -76,7 +76,6 @@ func ParseNumber(s string) Number {
 	return Number{}
 }
 
-// numberOf returns the number or the time that a word is.
 func numberOf(word string) Number {
 	if n := ParseNumber(word); n.Kind != None {
 		return n

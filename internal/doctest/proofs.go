@@ -80,7 +80,6 @@ func Proofs(text string) (list []Proof, err error) {
 	return list, errors.Join(errs...)
 }
 
-// proofsOf returns the proofs of one row.
 func proofsOf(cells []string, test, on int) (list []Proof, err error) {
 	if on < 0 || len(cells) <= max(test, on) {
 		return nil, fmt.Errorf("a row without the columns %s and %s", proofOf, runsOn)

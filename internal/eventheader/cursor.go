@@ -20,8 +20,7 @@ type Event struct {
 }
 
 // Decode parses the header of an event. The name is the tracepoint's, the
-// payload everything from the field eventheader_flags on; what follows the last
-// field is ignored, since perf pads records.
+// payload everything from the field eventheader_flags on, also perf's padding.
 //
 // Exactly one of event and error is nil. Fields are not decoded yet: [Cursor.Next] and [Event.AppendFieldsJSON] may still fail.
 func Decode(name string, payload []byte) (*Event, error) {
@@ -123,8 +122,7 @@ func (ev *Event) extension(kind uint16, content []byte) string {
 
 // Bounds of the decoder. An event cannot make it do more than this, however its counts are nested.
 const (
-	// A step is an item, or the reading of the metadata of a field, which takes one
-	// more for each nameStep bytes of its name.
+	// A step is an item or metadata of a field, plus one for each nameStep bytes of name.
 	maxSteps = 1 << 17
 	nameStep = 64
 	maxDepth = 32 // structs within structs, each possibly in an array
@@ -143,8 +141,7 @@ const (
 	ItemArrayEnd
 )
 
-// Cursor reads the fields of an event one after the other, depth first, without
-// allocating. It is not safe for concurrent use.
+// Cursor reads fields depth first, without allocating. It is not safe for concurrent use.
 //
 //	var c eventheader.Cursor
 //	c.Reset(ev)
@@ -170,7 +167,6 @@ type Cursor struct {
 	stack [2*maxDepth + 1]level
 }
 
-// level is an array or a struct that has begun.
 type level struct {
 	field field
 	array bool
@@ -217,7 +213,6 @@ func (c *Cursor) Next() bool {
 	return true
 }
 
-// step counts n steps.
 func (c *Cursor) step(n int) bool {
 	if c.steps < n {
 		return c.fail("data", c.off, "more items than the decoder takes")
@@ -312,8 +307,7 @@ func (c *Cursor) NameBytes() []byte { return c.meta[c.field.nameAt:c.field.nameE
 // Type returns the type of the field. The format of a struct is its number of children.
 func (c *Cursor) Type() Type { return c.field.typ }
 
-// Value returns the value that the cursor stands at, which refers to the payload. It is the zero Value where a struct or an array
-// begins or ends.
+// Value returns the value at the cursor, which refers to the payload, and the zero Value at a struct or an array.
 func (c *Cursor) Value() Value {
 	if c.item != itemValue {
 		return Value{}
@@ -347,7 +341,6 @@ type field struct {
 	array           uint8  // flagFixed, flagVariable or 0
 }
 
-// readMeta reads a field's name, type and tag, and the count of a fixed array.
 func (c *Cursor) readMeta() bool {
 	n := bytes.IndexByte(c.meta[c.pos:], 0)
 	if n < 0 {
@@ -400,7 +393,6 @@ func (c *Cursor) readMeta() bool {
 	return true
 }
 
-// skipMeta skips the metadata of n fields and their children.
 func (c *Cursor) skipMeta(n int) bool {
 	for ; n > 0 && c.pos < len(c.meta); n-- {
 		if !c.readMeta() {

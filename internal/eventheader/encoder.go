@@ -13,8 +13,7 @@ import (
 
 // Encoder builds events whose fields are known only when they are logged. Call
 // [Encoder.Begin], then a method for each field, then [Encoder.End]. The zero
-// value is ready. An Encoder can be reused, which saves its allocations, but not
-// used concurrently.
+// value is ready. It can be reused without allocating, but not used concurrently.
 //
 // An event is built without regard to its limit. Only one that turns out too large is cut, by End, as the
 // package's documentation says, so that it does not matter in which order fields come. Names and texts are made
@@ -267,12 +266,10 @@ type decodeError struct {
 	problem string
 }
 
-// Error implements error.
 func (e *decodeError) Error() string {
 	return fmt.Sprintf("%v: %s, byte %d: %s", errMalformed, e.part, e.offset, e.problem)
 }
 
-// Unwrap returns errMalformed.
 func (e *decodeError) Unwrap() error { return errMalformed }
 
 var errNoBegin = invalidf("End without Begin")

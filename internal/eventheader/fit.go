@@ -12,7 +12,6 @@ type fitting struct {
 	order      order
 }
 
-// Measure implements [truncate.Record].
 func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	for w := f.walk(); w.next(); {
 		if w.length > 0 {
@@ -63,7 +62,6 @@ func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	return dropped
 }
 
-// droppedStruct is a struct of which fields may be dropped.
 type droppedStruct struct {
 	begin    int // of its own field in the metadata
 	size     int // of that, whose last byte is the number of children
@@ -92,8 +90,7 @@ func (f *fitting) Cut(share int) (cut int) {
 	return cut
 }
 
-// walker iterates over the fields of an event that an Encoder has made: values, whole arrays, and the beginnings and
-// ends of structs.
+// walker iterates over the fields of an Encoder's event: values, whole arrays, begins and ends of structs.
 type walker struct {
 	c Cursor
 
@@ -106,7 +103,6 @@ func (f *fitting) walk() *walker {
 	return &walker{c: Cursor{meta: f.meta, data: f.data, order: f.order, steps: math.MaxInt}}
 }
 
-// next moves to the next field.
 func (w *walker) next() bool {
 	w.fromMeta, w.fromData, w.length = w.c.pos, w.c.off, 0
 	if !w.c.Next() {

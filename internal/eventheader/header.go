@@ -119,8 +119,7 @@ func ParseName(s string) (Name, error) {
 	return Name{Provider: s[:under], Level: Level(level), Keyword: keyword, Options: options}, nil
 }
 
-// cutHex parses a letter and a lower-case hexadecimal number of at most so many bits.
-// No digits count as zero, as in other decoders.
+// cutHex parses a letter and a lower-case hexadecimal number of size bits, 0 without digits.
 func cutHex(s string, letter byte, size int) (v uint64, rest string, ok bool) {
 	if s == "" || s[0] != letter {
 		return 0, s, false
@@ -230,7 +229,6 @@ func flagsOfHost() uint8 {
 	return f
 }
 
-// flags returns the header flags of the architecture and its byte order.
 func (a arch) flags() (uint8, order) {
 	var f uint8
 	switch a {

@@ -124,7 +124,6 @@ func (e *Encoder) crowded(name string) (string, bool) {
 // Reserving it also limits the depth of structs to 30, which a cursor can follow.
 const structItems = maxStructSize + 1
 
-// overflowMeta is the metadata of overflowField.
 var overflowMeta = []byte(overflowField + "\x00" + string([]byte{byte(encStruct) | chainFlag, 0}))
 
 // BeginStruct begins a struct. The fields that follow are its children, until
@@ -151,7 +150,6 @@ func (e *Encoder) push(begin, format, data offset) {
 	e.items -= structItems
 }
 
-// skip drops a struct with its children.
 func (e *Encoder) skip() {
 	if e.skipped == 0 {
 		e.saved, e.spare = e.spare, 0
@@ -185,7 +183,6 @@ func (e *Encoder) EndStruct() {
 	e.pop()
 }
 
-// pop ends the innermost struct.
 func (e *Encoder) pop() {
 	if e.skipped > 0 {
 		if e.skipped--; e.skipped == 0 {
@@ -364,7 +361,6 @@ func sizeOf[T ~int | ~int8 | ~int16 | ~int32 | ~int64]() uint8 {
 	return size
 }
 
-// valueOf returns the encoding of integers of a size.
 func valueOf(size uint8) Type {
 	return Type(encValue8) + Type(bits.Len8(size)-1)
 }
@@ -385,7 +381,6 @@ func (e *Encoder) values(name string, t Type, n int) int {
 	return take
 }
 
-// array begins an array of variable count.
 func (e *Encoder) array(name string, t Type) bool {
 	if e.items == 0 && e.skipped == 0 {
 		e.lost++
@@ -415,8 +410,7 @@ func (e *Encoder) String(name, v string) {
 	e.data = e.order.appendText(e.data[:at-2], v, e.limit)
 }
 
-// appendText appends a text with its count. It stops once more than limit bytes are written, but does not call that a cut: the
-// event will be too large then, and fit cuts it.
+// appendText appends a text with its count, up to a little more than limit bytes: the event is too large then, and fit cuts it.
 func (o order) appendText(dst []byte, v string, limit int) []byte {
 	at := len(dst)
 	dst, _ = text.Append(append(dst, 0, 0), v, limit+beyond)

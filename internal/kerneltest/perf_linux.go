@@ -15,15 +15,13 @@ type Perf struct {
 	session *perf.Session
 }
 
-// AttachPerf opens an event, named as for [tracefs.Instance.Event], on all CPUs, for all processes. It is detached
-// with the test.
+// AttachPerf attaches to an event, named as for [tracefs.Instance.Event], on all CPUs until the test ends.
 func AttachPerf(tb testing.TB, fs *tracefs.Dir, event string) *Perf {
 	tb.Helper()
 	return attachPerf(tb, fs, event, nil)
 }
 
-// AttachPerfOverwriting is AttachPerf for benchmarks: new records replace old ones, so that no reader is needed. It
-// has no Records.
+// AttachPerfOverwriting is AttachPerf for benchmarks: new records replace old ones, so it has no Records.
 func AttachPerfOverwriting(tb testing.TB, fs *tracefs.Dir, event string) *Perf {
 	tb.Helper()
 	return attachPerf(tb, fs, event, &perf.Options{Overwrite: true})
@@ -47,8 +45,7 @@ func (p *Perf) Detach() {
 	}
 }
 
-// Records consumes what is in the buffers. It fails the test if the kernel says that
-// records were lost for lack of room.
+// Records consumes what is in the buffers. Lost records fail the test.
 func (p *Perf) Records() (records []Record) {
 	p.tb.Helper()
 	require.NoError(p.tb, p.session.Flush())

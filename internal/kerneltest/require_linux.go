@@ -20,7 +20,6 @@ const (
 	Attr = "kernel"
 )
 
-// allowed reports whether tests may change this machine.
 func allowed() bool { return testscale.Guest() || os.Getenv(EnvHostTests) == "1" }
 
 // Tests and examples that open the default provider, as programs do, would register events too:
@@ -36,8 +35,7 @@ func init() {
 	}
 }
 
-// Guest skips the test unless it may change this machine: in a guest, or where EnvHostTests
-// allows it.
+// Guest skips the test unless this is a guest or EnvHostTests lets it change this machine.
 func Guest(tb testing.TB) {
 	tb.Helper()
 	if !allowed() {
@@ -46,8 +44,7 @@ func Guest(tb testing.TB) {
 	tb.Attr(Attr, "used")
 }
 
-// Require is Guest, and fails the test if the machine has no user_events or they cannot be
-// used.
+// Require is Guest, and fails the test if user_events cannot be used.
 func Require(tb testing.TB) *tracefs.Dir {
 	tb.Helper()
 	Guest(tb)
@@ -64,8 +61,7 @@ func Require(tb testing.TB) *tracefs.Dir {
 	return fs
 }
 
-// RequireTool is Require for a test that runs programs of the host, such as perf. A guest with
-// another processor cannot have them.
+// RequireTool is Require for tests that run the host's programs, which other processors' guests lack.
 func RequireTool(tb testing.TB, name string) *tracefs.Dir {
 	tb.Helper()
 	fs := Require(tb)

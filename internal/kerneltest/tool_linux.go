@@ -50,8 +50,7 @@ func WhileRecording(tb testing.TB, f func(), tool string, args ...string) {
 		f()
 		return
 	}
-	// Its processes for the CPUs lose all if it ends before they have begun, and sometimes what they read at the end only. So they
-	// have written all to their files before.
+	// Its processes for the CPUs lose records if it ends before they have begun or read on. So they have written all before.
 	testscale.Eventually(tb, func() bool { return len(recorders(cmd.Process.Pid)) == runtime.NumCPU() }, "trace-cmd does not read all CPUs")
 	f()
 	testscale.Eventually(tb, func() bool {
@@ -62,7 +61,6 @@ func WhileRecording(tb testing.TB, f func(), tool string, args ...string) {
 	}, "trace-cmd does not read all records")
 }
 
-// unread returns how many records are in the buffers of ftrace.
 func unread(tb testing.TB) uint64 {
 	tb.Helper()
 	fs, err := tracefs.Find()

@@ -8,7 +8,6 @@ import (
 	"github.com/userevents/userevents-go/internal/words"
 )
 
-// addSystem adds what the process has of the kernel.
 func (i inventory) addSystem() {
 	inUse, _ := words.Usage()
 	i["enable word"] += inUse

@@ -55,7 +55,6 @@ func (src *Source) openOn(cpu int) error {
 	return e.enable(true)
 }
 
-// prepare sets the filter and the ring of a descriptor.
 func (d *descriptor) prepare() error {
 	src := d.source
 	if src.o.Filter != "" {
@@ -152,11 +151,9 @@ func (s *Session) forgetRead() {
 	})
 }
 
-// contexts is the number of contexts of a CPU in which a descriptor may be hit at the same time: of a task, of two kinds of
-// interrupts, and of one that cannot be masked.
+// contexts is how many contexts of a CPU may hit a descriptor at once: a task, two interrupts, and one that is not masked.
 const contexts = 4
 
-// forget adds the counts of a disabled descriptor to those of its source.
 func (s *Session) forget(d *descriptor) {
 	src := d.source
 	if s.byID[d.id] == d {
@@ -179,7 +176,6 @@ func (s *Session) forget(d *descriptor) {
 	s.forgetIfRead(src)
 }
 
-// maxKept limits the sources that are kept for their losses.
 const maxKept = 1000
 
 // forgetIfRead removes a source that is detached and completely read. One with losses is kept until Overran has told of them, so that
@@ -206,8 +202,7 @@ func (s *Session) forgetSource(src *Source) {
 	}
 }
 
-// forgetTold removes sources that were kept for their losses, once Overran has told of them and of all others with the name: the losses of a
-// name only grow.
+// forgetTold removes sources that were kept for their losses, once Overran has told of all with the name, whose losses only grow.
 func (s *Session) forgetTold() {
 	if s.kept == 0 {
 		return

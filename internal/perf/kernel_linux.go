@@ -10,7 +10,6 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// linux is the kernel of this machine.
 type linux struct {
 	poller *sys.Poller
 	cgroup int // descriptor of a directory, or -1
@@ -53,8 +52,7 @@ func (k *linux) online() ([]cpu, error) {
 	}
 	cpus := make([]cpu, len(numbers))
 	for i, n := range numbers {
-		// The kernel creates this directory anew each time (topology_add_dev in drivers/base/topology.c), so even a
-		// short time offline is noticed.
+		// The kernel creates this directory anew (topology_add_dev in drivers/base/topology.c) after any time offline.
 		cpus[i] = cpu{n, sys.Inode(fmt.Sprintf("%s/cpu%d/topology", cpuDir, n))}
 	}
 	return cpus, nil

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// queue has the records of one ring that are not delivered yet, in the ring's order: the first ones as a copy, and behind them those that the
-// ring still has.
+// queue has the undelivered records of one ring, in its order: a copy of the first ones, and behind them those in the ring.
 type queue struct {
 	cpu    int // number of the ring's CPU
 	ring   *ring
@@ -48,8 +47,7 @@ func (q *queue) look(share int) {
 	}
 }
 
-// copy moves records from the ring to the queue, which frees their room: until the queue has its share, or one record. It reports whether
-// records may have been lost.
+// copy moves records from the ring, up to the queue's share or one record. It reports whether records may have been lost.
 func (q *queue) copy(share int) (overran bool) {
 	q.compact()
 	room := share - len(q.buf)
@@ -92,7 +90,6 @@ func (q *queue) advance() (skipped uint64) {
 	return skipped
 }
 
-// drop drops all records.
 func (q *queue) drop() {
 	q.pos = len(q.buf)
 	if q.left > 0 {
@@ -152,7 +149,6 @@ func (m *merge) take() (skipped uint64) {
 	return skipped
 }
 
-// add adds a queue with a record.
 func (m *merge) add(q *queue) { *m = slices.Insert(*m, m.search(q.time), q) }
 
 // search returns the number of queues whose first record is older.

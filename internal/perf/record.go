@@ -36,8 +36,7 @@ type Record struct {
 	Time      time.Time // the machine's clock
 	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
 	CPU       int
-	// PID and TID are the writer's process and thread in the PID namespace of the session, or 0 if they are not in it.
-	// In Fork records they are the new ones.
+	// PID and TID are the writer's in the session's PID namespace, or else 0. In Fork records they are the new ones.
 	PID, TID             int32
 	ParentPID, ParentTID int32 // of Fork and Exit
 	Comm                 []byte
@@ -99,7 +98,6 @@ func (b raw) valid() bool {
 	return len(b) >= headerSize+trailerSize
 }
 
-// id returns the id of the record's descriptor.
 func (b raw) id() uint64 {
 	if b.kind() == typeSample {
 		return order.Uint64(b[headerSize:])
@@ -164,7 +162,6 @@ func (b raw) decode(o *Options, r *Record) bool {
 	return true
 }
 
-// decodeSample decodes the optional fields of a sample.
 func (b raw) decodeSample(o *Options, r *Record) bool {
 	if o.Callchain {
 		if len(b) < 8 {

@@ -21,7 +21,6 @@ type cpuRing struct {
 	seen  uint64 // head at the last Snapshot
 }
 
-// rings are the rings of a name, AttachOptions.Ring.
 type rings struct {
 	size  int
 	tasks bool // they get the records of tasks
@@ -90,7 +89,6 @@ func (s *Session) leaveMemory(least int) (size int, fits bool) {
 	return size, true
 }
 
-// errTooMuchMemory reports that the kernel refused the memory of a ring.
 var errTooMuchMemory = errors.New("the kernel refuses the memory of the rings")
 
 // tryRings opens rings on all online CPUs, or none.
@@ -148,7 +146,6 @@ func (s *Session) openTasks(r *cpuRing) (err error) {
 	return errors.Join(err, tasks.setOutput(r.owner), tasks.enable(true))
 }
 
-// lostTasks reads how many records of tasks the kernel lost.
 func (r *cpuRing) lostTasks() (uint64, error) {
 	if r.tasks == nil {
 		return 0, nil
@@ -205,12 +202,10 @@ func (r *ring) free(head, n uint64) {
 	r.tail.Store(tail)
 }
 
-// spare is the room that a ring has while no record can be lost: a record has 16 bits for its size, and its writer may be interrupted by
-// three others.
+// spare is the room of a ring in which no record is lost: 16 bits for a writer's record, which three others may interrupt.
 const spare = 4 << 16
 
-// overran reports whether records may have been lost since the reader last freed the room before a position, with which tail was
-// there.
+// overran reports whether records may have been lost since the reader freed the room before a position and tail was there.
 func (r *ring) overran(tail uint64) bool {
 	return distance(tail, r.head.Load())+spare > uint64(len(r.data))
 }
@@ -233,7 +228,6 @@ func (r *ring) appendRange(dst []byte, pos, n uint64) []byte {
 	return append(dst, r.data[:n-first]...)
 }
 
-// minOverwrite is the smallest size of an overwritten ring.
 const minOverwrite = 64 << 10
 
 // unsafePart is the size at the oldest end of an overwritten ring that writers may be changing before they move head: one
@@ -241,11 +235,9 @@ const minOverwrite = 64 << 10
 const unsafePart = minOverwrite / 4
 
 // newest appends the records of an overwritten ring that were written since head was seen, the newest first, and returns
-// head. The kernel writes such a ring backward: each record precedes the older one, and head, which counts down from 0, is
-// at the newest.
+// head. The kernel writes such a ring backward: records precede older ones, and head counts down from 0.
 //
-// The ring is not paused, since a paused ring loses all hits. If writers overwrite more than half of it meanwhile, it is
-// copied again, a limited number of times.
+// The ring is not paused, which would lose all hits. If more than half is overwritten meanwhile, it is copied again.
 func (r *ring) newest(dst []byte, seen uint64) (_ []byte, head uint64) {
 	for range 5 {
 		head = r.head.Load()
@@ -265,7 +257,6 @@ func (r *ring) unchanged(b []byte, from uint64) int {
 	return int(min(uint64(len(b)), room-min(room, distance(r.head.Load(), from))))
 }
 
-// cut reports whether b may be the beginning of a record.
 func cut(b []byte) bool { return len(b) < headerSize || order.Uint16(b[6:]) >= headerSize }
 
 // next splits the first record off b. It returns nil if b has no whole record.
@@ -280,7 +271,6 @@ func next(b []byte) (record raw, rest []byte) {
 	return raw(b[:n:n]), b[n:]
 }
 
-// cpu is an online CPU.
 type cpu struct {
 	number int
 	// since changes each time that the CPU comes online; 0 where the kernel does not provide it.

@@ -23,7 +23,6 @@ const SysctlFile = "/etc/sysctl.d/99-uevents.conf"
 // SysctlContent is the content of SysctlFile.
 const SysctlContent = "kernel.perf_event_paranoid=2\n"
 
-// relax sets the sysctl, now and at each start.
 var relax = fmt.Sprintf("sudo sh -c 'echo %s >%s && sysctl -p %s'", strings.TrimSpace(SysctlContent), SysctlFile, SysctlFile)
 
 // Refusal is why perf_event_open failed, and what to do about it.

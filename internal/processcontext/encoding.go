@@ -20,8 +20,7 @@ const (
 	maxDepth   = 64       // of values: the default of OpenTelemetry's SDK
 )
 
-// The tags of the fields, which are their numbers and wire types, in ProcessContext, Resource, KeyValue, AnyValue, ArrayValue and
-// KeyValueList.
+// Tags of fields, their numbers and wire types, in ProcessContext, Resource, KeyValue, AnyValue, ArrayValue and KeyValueList.
 const (
 	varint  = 0
 	fixed64 = 1
@@ -42,7 +41,6 @@ const (
 	listValues         = 1<<3 | length
 )
 
-// encode returns the payload for a resource.
 func encode(resource []Attribute) ([]byte, error) {
 	payload := appendBytes(nil, contextResource, appendAttributes(nil, resource, maxDepth))
 	if len(payload) > maxPayload {
@@ -170,7 +168,6 @@ func fields(message []byte, f func(tag, number uint64, value []byte) error) erro
 	return nil
 }
 
-// attributes decodes those of a Resource or a KeyValueList.
 func attributes(message []byte, depth int) (list []Attribute, err error) {
 	err = fields(message, func(tag, _ uint64, keyValue []byte) error {
 		if tag != resourceAttributes {

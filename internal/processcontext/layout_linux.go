@@ -21,7 +21,6 @@ var _ = [1]struct{}{}[unsafe.Sizeof(layout{})-headerSize]
 
 func layoutAt(mapping []byte) *layout { return (*layout)(unsafe.Pointer(unsafe.SliceData(mapping))) }
 
-// address returns where a mapping is in this process.
 func address(mapping []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mapping))))
 }

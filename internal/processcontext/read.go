@@ -84,7 +84,6 @@ func Read(dir string) ([]Attribute, error) {
 	return nil, fmt.Errorf("%s: process context: %w", dir, err)
 }
 
-// header is that of a context.
 type header [headerSize]byte
 
 func (h *header) payloadSize() uint32 { return binary.NativeEndian.Uint32(h[12:]) }

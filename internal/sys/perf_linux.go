@@ -16,8 +16,7 @@ import (
 // perfBitCgroup is attr.cgroup: records of new cgroups.
 const perfBitCgroup = 1 << 32
 
-// OpenPerf opens a disabled perf event on a CPU, of all processes, or of those in a cgroup if
-// cgroup is a descriptor of its directory and not -1.
+// OpenPerf opens a disabled perf event on a CPU, of all processes or of a cgroup's directory, if not -1.
 func OpenPerf(a PerfAttr, cpu, cgroup int) (fd int, err error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -102,16 +101,14 @@ func perfIoctl(fd int, request uint, arg int) error {
 	return os.NewSyscallError("ioctl", unix.IoctlSetInt(fd, request, arg))
 }
 
-// PerfRing is the memory of a ring that a perf event owns: include/uapi/linux/perf_event.h,
-// struct perf_event_mmap_page.
+// PerfRing is the ring of a perf event: struct perf_event_mmap_page in linux/perf_event.h.
 type PerfRing struct {
 	Data       []byte
 	Head, Tail *atomic.Uint64
 	mem        []byte
 }
 
-// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel writes over old records, and the
-// tail cannot be set.
+// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel ignores the tail.
 func MapPerf(fd, size int, overwrite bool) (*PerfRing, error) {
 	prot := unix.PROT_READ | unix.PROT_WRITE
 	if overwrite {
@@ -136,8 +133,7 @@ func (r *PerfRing) Unmap() error { return os.NewSyscallError("munmap", unix.Munm
 // Clocks returns the times of CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, in nanoseconds.
 func Clocks() (mono, wall int64) { return clocks(unix.CLOCK_REALTIME) }
 
-// BootClocks returns the times of CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. They differ by how long the
-// machine has slept.
+// BootClocks returns CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. The machine's sleep is the difference.
 func BootClocks() (mono, boot int64) { return clocks(unix.CLOCK_BOOTTIME) }
 
 // clocks returns the times of CLOCK_MONOTONIC and another clock.
@@ -180,8 +176,7 @@ func MaxFiles() (int, error) {
 	return int(min(l.Cur, 1<<30)), nil
 }
 
-// Poller waits until one of many descriptors is readable, or until it is woken. Its methods may
-// be called concurrently, except Close.
+// Poller waits for one of many descriptors or Wake. Only Close may not be called concurrently.
 type Poller struct{ epoll, wake int }
 
 // NewPoller returns a poller without descriptors.

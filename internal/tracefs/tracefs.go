@@ -10,8 +10,7 @@
 //	text, err := i.Text()                         // the records so far
 //
 // A [Dir] is a mounted tracefs, an [Instance] a set of ring buffers with enabled events, an [Event] a tracepoint as
-// an instance sees it. The files belong to root by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] and the
-// kernel's errno, and name the file.
+// an instance sees it. Root owns the files by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] or an errno.
 //
 // Programs that only publish events need neither this package nor these permissions: see
 // package uevents. This package is for tools, tests and collectors.
@@ -55,8 +54,7 @@ func At(path string) *Dir { return &Dir{path: path} }
 func (d *Dir) Path(elem ...string) string { return path.Join(append([]string{d.path}, elem...)...) }
 
 // Find returns the mounted tracefs: [DefaultDir] if it is one, else the first that
-// /proc/self/mountinfo lists, else the one that debugfs mounts in itself. The error wraps
-// [fs.ErrNotExist] when none is mounted.
+// /proc/self/mountinfo lists, else debugfs' own, or an error that wraps [fs.ErrNotExist].
 func Find() (*Dir, error) {
 	f, err := os.Open(mountInfo)
 	if err != nil {
@@ -74,7 +72,6 @@ func Find() (*Dir, error) {
 	return At(dir), nil
 }
 
-// choose returns the directory that Find prefers.
 func choose(mounts []Mount) (best string, ok bool) {
 	inDebugfs := ""
 	for _, m := range mounts {
@@ -101,8 +98,7 @@ const (
 	debugfs = "debugfs"
 )
 
-// maxMountLine is the longest line that ParseMounts takes, in bytes. Overlay mounts of many
-// layers have long ones.
+// maxMountLine is the longest line that ParseMounts takes, in bytes: overlays have long ones.
 const maxMountLine = 16 << 20
 
 // Mount is a line of /proc/self/mountinfo.
@@ -126,8 +122,7 @@ func (m Mount) Tracefs() (dir string, ok bool) {
 	return "", false
 }
 
-// DataFile returns the path of the data file that the mount makes visible. A container may
-// have that one file mounted and nothing else.
+// DataFile returns the mount's data file. A container may have that file mounted alone.
 func (m Mount) DataFile() (file string, ok bool) {
 	if m.Type == tracefs && m.Root == "/"+DataFile {
 		return m.Point, true
@@ -138,8 +133,7 @@ func (m Mount) DataFile() (file string, ok bool) {
 	return "", false
 }
 
-// ParseMounts parses the format of /proc/self/mountinfo, proc_pid_mountinfo(5). On
-// error it returns nil.
+// ParseMounts parses /proc/self/mountinfo, proc_pid_mountinfo(5). Errors return nil.
 func ParseMounts(r io.Reader) ([]Mount, error) {
 	var mounts []Mount
 	s := bufio.NewScanner(r)

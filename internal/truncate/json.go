@@ -9,7 +9,6 @@ import "github.com/userevents/userevents-go/internal/jsonscan"
 // arrayExtra is how much longer the shortest cut array, ["..."], is than a cut text.
 const arrayExtra = len(`[""]`)
 
-// token is what a scanner stands at.
 type token uint8
 
 const (
@@ -30,7 +29,6 @@ type scanner struct {
 
 func scan(object []byte) scanner { return scanner{b: object, next: len(`{`)} }
 
-// scan moves to the next token.
 func (s *scanner) scan() bool {
 	for s.next < len(s.b) {
 		switch s.b[s.next] {
@@ -59,7 +57,6 @@ func (s *scanner) scan() bool {
 	return false
 }
 
-// attribute moves to the next attribute.
 func (s *scanner) attribute() bool {
 	for s.scan() {
 		if s.token == attribute {
@@ -90,8 +87,7 @@ func AppendLengths(lengths []int, object []byte) []int {
 	return lengths
 }
 
-// Members returns how many attributes a part of an object has, which begins before a key, and its size with their
-// texts and arrays cut to [Short].
+// Members returns the number of attributes in a part of an object, and its size with texts cut to [Short].
 func Members(part []byte) (n, least int) {
 	least = len(part)
 	for s := (scanner{b: part}); s.attribute(); {
@@ -101,7 +97,6 @@ func Members(part []byte) (n, least int) {
 	return n, least
 }
 
-// group is a group that is open.
 type group struct {
 	begin int // what was written before it
 	size  int // of its key and its braces
@@ -152,8 +147,7 @@ func Drop(object []byte, budget *Budget) (n, dropped int) {
 	return n + copy(object[n:], `}`), dropped
 }
 
-// Object cuts the texts and arrays of an object that are longer than share to share bytes, in place. It returns the
-// object's new length and how many values it cut.
+// Object cuts texts and arrays of an object to share bytes, in place. It returns its new length and their number.
 func Object(object []byte, share int) (n, cut int) {
 	read, write := 0, 0
 	for s := scan(object); s.attribute(); {
@@ -174,8 +168,7 @@ func Object(object []byte, share int) (n, cut int) {
 	return write, cut
 }
 
-// cutString writes a string with its quotes, of which limit bytes between them, to dst, which may begin before the string in the same
-// array.
+// cutString writes a string in quotes, of at most limit bytes, to dst, which may begin before it in the same array.
 func cutString(dst, s []byte, limit int) int {
 	n := copy(dst, s) - len(`"`)
 	n = 1 + Text(dst[1:n], limit)

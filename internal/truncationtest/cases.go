@@ -79,7 +79,6 @@ func many(value func(i int) any) (list []Attr) {
 	return list
 }
 
-// join returns a list of its own of attributes and lists of them.
 func join(parts ...any) (list []Attr) {
 	for _, p := range parts {
 		switch p := p.(type) {

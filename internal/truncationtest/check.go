@@ -69,8 +69,7 @@ func (c *Case) Check(limit int, r *Record) error {
 	return errors.Join(k.errs...)
 }
 
-// checkDropped checks that each attribute which was dropped does not fit behind those that are left of those before
-// it. It returns how many were dropped.
+// checkDropped checks that no dropped attribute fits behind those left before it. It returns their number.
 func (k *checker) checkDropped(limit, size int) (dropped int) {
 	for _, s := range slices.Concat(k.whole, k.cut) {
 		size -= max(0, s.size-truncate.Short)
@@ -96,7 +95,6 @@ type checker struct {
 	leaves      []leaf  // attributes, also of groups
 }
 
-// sized is a text that is left.
 type sized struct {
 	path string
 	size int // in the record, with escapes
@@ -114,7 +112,6 @@ func (k *checker) errorf(format string, args ...any) {
 	k.errs = append(k.errs, fmt.Errorf(format, args...))
 }
 
-// members compares the attributes of a record or a group.
 func (k *checker) members(path string, want []Attr, got map[string]any) {
 	keys := make(map[string]bool, len(want))
 	for _, a := range want {
@@ -164,7 +161,6 @@ func (k *checker) size(a Attr) int {
 	return n + len(`"":"",`)
 }
 
-// written returns the length of a text in a record, with escapes.
 func written(s string) int {
 	b, _ := text.Append(nil, s, math.MaxInt)
 	return len(b)
@@ -199,7 +195,6 @@ func (k *checker) value(path string, want, got any) {
 	}
 }
 
-// text compares a text with what is left of it.
 func (k *checker) text(path, want string, got any) {
 	s, ok := got.(string)
 	if !ok {

@@ -31,7 +31,6 @@ type step struct {
 	n     int     // size of an array or an id in bytes, or a scale
 }
 
-// opcode says what a field is, and what to do with it.
 type opcode uint8
 
 const (
@@ -105,8 +104,7 @@ func (s *step) idSize() int {
 	return 0
 }
 
-// write writes all fields. If that makes the payload larger than w.limit, it divides the space. End is
-// what fast returned for the payload.
+// write writes all fields, and divides the space above w.limit. End is fast's result for the payload.
 func (c *copier) write(w *writer, v pointer, end int) {
 	begin := w.end
 	w.limit -= c.ids
@@ -138,8 +136,7 @@ func (c *copier) writeDynamic(w *writer, v pointer, next int) {
 // maxDynamic is how many dynamic fields a declaration can have at most.
 const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
 
-// divide returns to how many bytes texts and arrays are cut, so that all fit behind w.end. It finds out how long each
-// of them is by writing it.
+// divide returns the length to which texts and arrays are cut to fit behind w.end. It writes each to measure it.
 func (c *copier) divide(w writer, v pointer) (share int) {
 	var lengths [maxDynamic]int
 	begin, free := w.end, w.limit-w.end
@@ -194,7 +191,6 @@ func (w *writer) count(max, room int) {
 	w.full = w.full || max > room
 }
 
-// text writes a text field.
 func (w *writer) text(at int, s string) {
 	room := w.limit - 1 - w.end
 	out, cut := text.Append(w.b[:w.end], s, min(w.share, room))
@@ -207,7 +203,6 @@ func (w *writer) text(at int, s string) {
 	w.endText(at, len(out))
 }
 
-// hex writes a text field of hex digits.
 func (w *writer) hex(at int, data []byte) {
 	room, keep, mark := w.limit-1-w.end, len(data), ""
 	if most := min(w.share, room); 2*keep > most {

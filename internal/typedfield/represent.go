@@ -11,16 +11,13 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// tagKey is the key of struct tags.
 const tagKey = "uevent"
 
-// builder collects the fields of a struct type, in order.
 type builder struct {
 	fields []builtField
 	paths  map[string]string // Go path by field name
 }
 
-// builtField is a field and the step that writes it.
 type builtField struct {
 	StructField
 	step step
@@ -115,7 +112,6 @@ func (b *builder) addField(f reflect.StructField, offset uintptr, path, prefix s
 	return nil
 }
 
-// where names a field in an error.
 func where(path string) string {
 	if path == "" {
 		return "the struct"
@@ -155,7 +151,6 @@ func parseTag(s string) (fieldTag, string) {
 	return t, fmt.Sprintf("unknown option %q", option)
 }
 
-// textType is what every value that is written as text is declared as.
 var textType = tracepoint.Dynamic(tracepoint.Char)
 
 // wholeTypes are types that are written as a whole, whatever they consist of.
@@ -169,7 +164,6 @@ var wholeTypes = map[reflect.Type]struct {
 	reflect.TypeFor[netip.Prefix]():   {textType, opPrefix},
 }
 
-// numbers are the kinds that are written as one number.
 var numbers = map[reflect.Kind]struct {
 	kind tracepoint.Kind
 	code opcode
@@ -199,7 +193,6 @@ var elements = map[reflect.Kind]tracepoint.Kind{
 	reflect.Uint64: tracepoint.U64,
 }
 
-// isPlainStruct reports whether a value is written field by field.
 func isPlainStruct(t reflect.Type) bool {
 	_, whole := wholeTypes[t]
 	return t.Kind() == reflect.Struct && !whole

@@ -21,8 +21,7 @@ import (
 // instructions of slicing and bounds checks.
 //
 // All pointers are made from the one to the struct or the one to the buffer, stay
-// inside what these or the struct's strings and slices refer to, and are gone when
-// the function returns. No access needs alignment.
+// inside what these or the struct's slices refer to, until the function returns. No access needs alignment.
 
 // Pointer is a pointer to a struct of any type, for code that does not use package unsafe.
 type Pointer = unsafe.Pointer
@@ -35,14 +34,12 @@ func PointerTo[T any](v *T) Pointer {
 	return pointer(v)
 }
 
-// number is a field that is copied as it is.
 type number struct {
 	field uintptr // offset in the struct
 	at    uintptr // offset in the part
 	size  uintptr // 1, 2, 4 or 8
 }
 
-// stringField is a field of a string type.
 type stringField struct {
 	field uintptr // offset in the struct
 	at    uintptr // offset of the location word in the part
@@ -151,7 +148,6 @@ func (c *copier) fastBehind(dst []byte, start, at int, v pointer, limit, room in
 	return c.fast(payload, unsafe.Add(payload, at-start), v, uintptr(end), uintptr(max(0, min(limit, end+room, cap(dst)-start))))
 }
 
-// write writes the field of *v that the step is for.
 func (s *step) write(w *writer, v pointer) {
 	field, at := unsafe.Add(v, s.field), w.at+s.at
 	switch s.code {
@@ -194,7 +190,6 @@ func (s *step) write(w *writer, v pointer) {
 	}
 }
 
-// writeFormatted writes a field of a type that is formatted as text.
 func (s *step) writeFormatted(w *writer, field pointer) {
 	var scratch [64]byte
 	out := scratch[:0]

@@ -1,3 +1,2 @@
-// Package words hands out the enable words of the process, in which the kernel sets a bit
-// while a tracing tool is attached to an event.
+// Package words hands out enable words, in which the kernel sets bits of enabled events.
 package words

@@ -109,7 +109,6 @@ func (c *Converter) addLog(ev *reader.Event) {
 	c.logs.bytes += nameSize + severitySize
 }
 
-// addStart adds a log record of the start of a span.
 func (c *Converter) addStart(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
@@ -134,7 +133,6 @@ func (c *Converter) addStart(ev *reader.Event) {
 	c.logs.bytes += jsonSize(ev.Message) + len("span.start")
 }
 
-// describe sets the fields that all log records share.
 func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 	lr.SetObservedTimestamp(timestamp(ev.Observed))
 	if ev.Observed.IsZero() {
@@ -157,7 +155,6 @@ func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 	return size
 }
 
-// reserve makes room for n fields, and for the attributes that all records have.
 func (c *Converter) reserve(to pcommon.Map, n int) {
 	if n <= searchable { // putMany makes room itself
 		to.EnsureCapacity(n + c.own)

@@ -16,7 +16,6 @@ const (
 	exemplarSize = len(`{"filteredAttributes":[],"timeUnixNano":"","asDouble":,"spanId":"","traceId":""},`) + 2*numberSize + 2*(16+8)
 )
 
-// metricKey identifies a metric within a batch.
 type metricKey struct {
 	origin      origin
 	name, unit  string
@@ -99,14 +98,12 @@ func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 	return m
 }
 
-// point is the interface that all types of data points share.
 type point interface {
 	Attributes() pcommon.Map
 	SetTimestamp(pcommon.Timestamp)
 	SetStartTimestamp(pcommon.Timestamp)
 }
 
-// addPoint adds a data point, or adds an exemplar to its point.
 func (c *Converter) addPoint(ev *reader.Event) {
 	o := c.originOf(ev)
 	if ev.Point.Type == reader.PointExemplar {
@@ -194,8 +191,7 @@ func (c *Converter) addRequest(ev *reader.Event) error {
 	return nil
 }
 
-// requestGrowth exceeds the ratio of an OTLP request's size as JSON to its size as protobuf. An attribute without key and
-// value has the largest.
+// requestGrowth exceeds the ratio of JSON to protobuf of an OTLP request: that of an attribute without key and value.
 const requestGrowth = 12
 
 // maxExact is the limit up to which a float64 represents every integer.

@@ -23,20 +23,17 @@ type resource struct {
 	size       int // approximate bytes in JSON
 }
 
-// scope is an instrumentation scope.
 type scope struct {
 	scope     pcommon.InstrumentationScope
 	schemaURL string
 	size      int
 }
 
-// origin is the resource and the scope of a record.
 type origin struct {
 	resource *resource
 	scope    *scope
 }
 
-// origins caches resources and scopes by the records' data.
 type origins struct {
 	resources map[string]*resource
 	scopes    map[string]*scope

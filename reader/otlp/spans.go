@@ -127,8 +127,7 @@ func spanFlags(ev *reader.Event) uint32 {
 	return flags
 }
 
-// maxSpanBytes limits the size of the events and links of one span, in bytes of JSON. Destinations limit the size of a
-// message, and the converter never splits a span.
+// maxSpanBytes limits events and links of a span, in bytes of JSON: destinations limit messages, and spans are whole.
 const maxSpanBytes = 512 << 10
 
 const (
@@ -148,8 +147,7 @@ type parts struct {
 	arrivedEvents, arrivedLinks uint32
 }
 
-// heldSpan is a span that arrived before some of its parts: records that are written on several CPUs can come out of
-// order.
+// heldSpan is a span that arrived before some of its parts: records of several CPUs can be out of order.
 type heldSpan struct {
 	span          ptrace.Span
 	origin        origin
@@ -157,7 +155,6 @@ type heldSpan struct {
 	bytes         int
 }
 
-// isComplete reports whether the span arrived with all its parts.
 func (p *parts) isComplete() bool {
 	return p.span != nil && p.arrivedEvents >= p.span.events && p.arrivedLinks >= p.span.links
 }
@@ -321,8 +318,7 @@ func (c *Converter) expire(now int64) {
 	}
 }
 
-// giveUp adds a span with the parts that arrived. Without the span, it turns the events into log records, and drops the
-// links.
+// giveUp adds a span with the parts that arrived. Without it, events become log records, and links are dropped.
 func (c *Converter) giveUp(p *spanqueue.Parts[parts]) {
 	c.unlimit(p)
 	if h := p.Value.span; h != nil {

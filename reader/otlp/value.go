@@ -16,16 +16,14 @@ import (
 const (
 	// maxDepth limits the nesting of lists and maps. Deeper ones become JSON texts.
 	maxDepth = 64
-	// searchable is the number of attributes up to which each new one is looked up in the pcommon.Map itself; beyond, a
-	// Go map removes duplicates.
+	// searchable is the number of attributes up to which new ones are searched in the pcommon.Map, not in a Go map.
 	searchable = 128
 
 	memberSize = len(`{"key":,"value":{"kvlistValue":{"values":[]}}},`) // of an attribute in JSON, beside key and value
 	numberSize = len(`"-9223372036854775808"`)
 )
 
-// putAll puts the fields into an empty map as attributes, and returns their approximate size in JSON. Of several fields
-// with one name, the last one counts.
+// putAll puts fields, the last one of each name, into an empty map, and returns their approximate size in JSON.
 func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (size int) {
 	if len(fields) > searchable {
 		return c.putMany(to, fields, depth)
@@ -37,8 +35,7 @@ func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (si
 	return size
 }
 
-// put puts a field as an attribute, and returns its approximate size in JSON. The usual types have methods of the map, which
-// are faster than those of an empty value.
+// put puts a field as an attribute, by the map's fast methods where it has any, and returns its approximate size in JSON.
 func (c *Converter) put(to pcommon.Map, f *reader.Field, depth int) (size int) {
 	name, size := c.texts.keepName(f.Name)
 	size += memberSize
@@ -104,7 +101,6 @@ func (c *Converter) set(to pcommon.Value, v reader.Value, depth int) (size int) 
 	return numberSize
 }
 
-// setContainer sets a list or a map.
 func (c *Converter) setContainer(to pcommon.Value, v reader.Value, depth int) (size int) {
 	if depth == maxDepth {
 		s := v.String()
@@ -166,7 +162,6 @@ func (t *texts) keepSized(s string) (text string, size int) {
 	return t.copy(s), size
 }
 
-// copy returns a copy of a text.
 func (t *texts) copy(s string) string {
 	if t.alone || len(s) > chunkSize/8 {
 		return strings.Clone(s)
@@ -223,7 +218,6 @@ func timestamp(t time.Time) pcommon.Timestamp {
 	return pcommon.NewTimestampFromTime(t)
 }
 
-// jsonSize returns the size of a text in JSON.
 func jsonSize(s string) int {
 	n := len(s) + emptySize
 	if isPlain(s) {

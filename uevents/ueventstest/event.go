@@ -8,8 +8,7 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Bits of an event's status: what user_events_status prints, and on kernels with status
-// bytes what programs read.
+// Bits of an event's status in user_events_status, and in the status bytes of some kernels.
 const (
 	statusFtrace = 1 << 0
 	statusPerf   = 1 << 1
@@ -68,7 +67,6 @@ func (s *state) usedBy() string {
 	return b.String()
 }
 
-// owner is the kernel as its registry sees it.
 type owner struct{ k *Kernel }
 
 // Create gives an event its place in the status page and its number.

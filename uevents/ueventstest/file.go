@@ -19,7 +19,6 @@ func init() {
 	backend.OpenSimulated = func(kernel any) backend.Backend { return kernel.(*Kernel).open() }
 }
 
-// open opens user_events_data.
 func (k *Kernel) open() backend.Backend {
 	k.events.Lock()
 	defer k.events.Unlock()
@@ -88,7 +87,6 @@ func (f *file) Write(buf []byte) error {
 	return f.k.record(e, *probes, buf[registry.IndexSize:])
 }
 
-// record gives a copy of the payload to each tool.
 func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 	// The kernel looks at the content once for each tool, with the same result.
 	valid := e.Valid(payload) && (k.page == nil || len(payload) > 0)
@@ -112,12 +110,10 @@ func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 	return nil
 }
 
-// pageSize is the size in bytes of the status page. It does not follow the machine's, so
-// that a test behaves alike everywhere.
+// pageSize is the size in bytes of the status page, the same on all machines.
 const pageSize = 4096
 
-// statusPage is the page that kernels before 6.4 let programs map. A real one consists of
-// bytes. Here it consists of the words that programs read.
+// statusPage is the page of kernels before 6.4, of words that programs read in place of bytes.
 type statusPage struct {
 	words [pageSize * 8 / backend.WordBits]atomic.Uintptr
 	// used has a bit for every index in use. Index 0 is never given out.

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// stamp says when a write happened.
 type stamp struct {
 	seq   uint64
 	nanos int64 // since 1970
@@ -26,8 +25,7 @@ type header struct {
 
 const headerSize = 24
 
-// ring is a buffer of records, of a fixed size, which are taken out in the order they came
-// in. Keeping a record allocates nothing.
+// ring is a first-in, first-out buffer of fixed size, without allocations.
 type ring struct {
 	buf   []byte
 	start int // of the oldest record
@@ -36,7 +34,6 @@ type ring struct {
 
 func (r *ring) fits(payload int) bool { return headerSize+payload <= len(r.buf)-r.used }
 
-// push stores a record that fits.
 func (r *ring) push(h header, payload []byte) {
 	var b [headerSize]byte
 	binary.NativeEndian.PutUint64(b[0:], h.seq)
@@ -79,7 +76,6 @@ func (r *ring) next() (h header, ok bool) {
 	return h, true
 }
 
-// pop takes the oldest record out.
 func (r *ring) pop() (h header, payload []byte, ok bool) {
 	if h, ok = r.next(); ok {
 		payload = make([]byte, h.length)

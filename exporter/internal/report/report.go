@@ -9,8 +9,7 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// interval is the minimum time between two reported errors. A kernel that rejects one record rejects many; Stats counts
-// all of them.
+// interval is the minimum time between two reported errors: one rejected record follows another. Stats counts all.
 const interval = 10 * time.Second
 
 // Reporter decides which errors are reported. OpenTelemetry passes them to the program's error handler, which may log

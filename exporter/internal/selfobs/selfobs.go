@@ -1,5 +1,4 @@
-// Package selfobs publishes self-observability metrics of processors and exporters, as OpenTelemetry's semantic
-// conventions define them (otel.sdk.*).
+// Package selfobs publishes metrics of processors and exporters by OpenTelemetry's conventions (otel.sdk.*).
 package selfobs
 
 import (
@@ -18,11 +17,9 @@ import (
 // env is the environment variable that enables these metrics and those of the SDK.
 const env = "OTEL_GO_X_OBSERVABILITY"
 
-// scope is the name of the meter.
 const scope = "github.com/userevents/userevents-go/exporter"
 
-// Values of the attribute error.type. The conventions define some of them, such as rejected for records that the
-// receiver refused.
+// Values of the attribute error.type, some by the conventions: rejected is for records that the receiver refused.
 const (
 	errorDisabled = "event_disabled" // before the record was written
 	errorRejected = "rejected"       // by the kernel, or it could not be encoded

@@ -1,5 +1,4 @@
-// Package truncationotel converts the cases of package truncationtest to OpenTelemetry's types, for the tests of the
-// exporters.
+// Package truncationotel converts the cases of package truncationtest to OpenTelemetry's types, for exporters' tests.
 package truncationotel
 
 import (

@@ -30,7 +30,6 @@ const (
 	typeBytes   = 2
 )
 
-// full reports whether the limit is exceeded.
 func (w *wire) full() bool { return len(w.buf) > w.limit }
 
 // message begins a message. It returns where its contents begin, which close takes.
@@ -93,7 +92,6 @@ func (w *wire) text(field byte, s string) {
 	}
 }
 
-// packed writes a list of numbers, each as element appends it.
 func packed[N uint64 | float64](w *wire, field byte, list []N, element func([]byte, N) []byte) {
 	if len(list) == 0 {
 		return
@@ -161,7 +159,6 @@ func (w *wire) value(field byte, v attribute.Value) {
 	w.close(at)
 }
 
-// array writes the elements of a list.
 func array[T any](w *wire, elements []T, value func(T) attribute.Value) {
 	list := w.message(5)
 	for _, v := range elements {
@@ -205,8 +202,7 @@ type fitting struct {
 	list  []attribute.KeyValue
 }
 
-// size returns the size of an attribute, and the length of its text, if it has one. Those of an attribute that is
-// larger than a record are smaller, but still too large.
+// size returns the size of an attribute and of its text, if any, or for one larger than a record a size too large.
 func (f *fitting) size(kv attribute.KeyValue) (size, length int) {
 	f.buf = f.buf[:0]
 	f.keyValue(f.field, kv)
@@ -216,7 +212,6 @@ func (f *fitting) size(kv attribute.KeyValue) (size, length int) {
 	return len(f.buf), length
 }
 
-// Measure implements [truncate.Record].
 func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	for _, kv := range f.list {
 		n, length := f.size(kv)
@@ -226,7 +221,6 @@ func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	return lengths, size
 }
 
-// Drop implements [truncate.Record].
 func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	before := len(f.list)
 	_, size := f.Measure(nil)
@@ -235,7 +229,6 @@ func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	return before - len(f.list)
 }
 
-// Cut implements [truncate.Record].
 func (f *fitting) Cut(share int) (cut int) {
 	for i := range f.list {
 		if _, length := f.size(f.list[i]); length > share {

@@ -10,8 +10,7 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written
-// in the order of the schema; omitted ones are empty.
+// Builder builds a payload behind a write index, on the stack. Write dynamic fields in order; others are empty.
 type Builder struct {
 	Buf []byte // of the caller's, with everything written so far
 
@@ -20,8 +19,7 @@ type Builder struct {
 	dropped int
 }
 
-// Begin begins a payload that is going to have at most limit bytes. Buf is empty, and belongs to the Builder until
-// [Builder.End].
+// Begin begins a payload of at most limit bytes. The Builder has Buf, which is empty, until [Builder.End].
 func (b *Builder) Begin(s *Schema, buf []byte, limit int) {
 	b.schema, b.limit, b.dropped, b.Buf = s, limit, 0, append(buf, s.begin...)
 }
@@ -98,8 +96,7 @@ func (b *Builder) Limit() int { return b.limit }
 // Drop counts values that the caller has dropped.
 func (b *Builder) Drop(n int) { b.dropped += n }
 
-// End returns the buffer with the write index and the payload, and how many texts and attributes were cut or
-// dropped. The field truncated says the same.
+// End returns the buffer with write index and payload, and the number of truncated values, as the field says.
 func (b *Builder) End() (buf []byte, truncated int) {
 	if len(b.Buf)-Base > b.limit {
 		b.fit()
@@ -123,7 +120,6 @@ type span struct {
 	begin, end int
 }
 
-// fit truncates a payload that is larger than the limit.
 func (b *Builder) fit() {
 	f := fittings.Get().(*fitting)
 	*f = fitting{schema: b.schema, buf: b.Buf, spans: f.spans[:0]}
@@ -156,7 +152,6 @@ func (f *fitting) findSpans() {
 	}
 }
 
-// Measure implements [truncate.Record].
 func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	size = f.schema.Layout.FixedSize()
 	for _, s := range f.spans {
@@ -174,7 +169,6 @@ func (f *fitting) Measure(lengths []int) (all []int, size int) {
 	return lengths, size
 }
 
-// Drop implements [truncate.Record].
 func (f *fitting) Drop(budget *truncate.Budget) (dropped int) {
 	for _, s := range f.spans {
 		switch n := s.end - s.begin; s.class {

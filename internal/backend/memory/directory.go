@@ -16,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// directory makes the directory of this user's programs.
 func directory() (string, error) {
 	if sys.Secure() {
 		return "", errors.New("the environment of a caller with fewer privileges names no directory")
@@ -68,7 +67,6 @@ func (f *files) openIn(dir string) error {
 	}
 }
 
-// removeDead removes the files of programs that were killed.
 func removeDead(dir string) {
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {

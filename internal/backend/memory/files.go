@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// files are the two files of a program, mapped.
 type files struct {
 	dataFD, controlFD int
 	data              *layout.Data
@@ -140,8 +139,7 @@ func (f *files) open(dir string) (err error) {
 	return err
 }
 
-// seal fixes the sizes, and lets no other program write to the data. It reports false where the kernel does not ensure that:
-// gVisor accepts the seal all the same.
+// seal fixes the sizes, and keeps others from writing data. It reports false where that fails, as in gVisor despite the seal.
 func (f *files) seal() (bool, error) {
 	if f.named() {
 		return false, nil
@@ -179,7 +177,6 @@ func (f *files) close() (err error) {
 	return err
 }
 
-// rings returns the heads and rings of a session.
 func (f *files) rings(session int) (*[layout.Rings]layout.Head, []byte) {
 	area := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(f.data), layout.RingsOffset(session))), layout.SessionSize)
 	return layout.HeadsAt(area), area[layout.RingsStart:]

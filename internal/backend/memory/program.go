@@ -60,7 +60,6 @@ type program struct {
 	sessions [layout.Sessions]session
 }
 
-// process is this process.
 var process = sync.OnceValue(newProgram)
 
 func newProgram() *program {
@@ -134,7 +133,6 @@ func (p *program) Create(e *event) error {
 	return nil
 }
 
-// add adds an entry.
 func (p *program) add(command string) (uint32, error) {
 	id := p.count
 	if id == layout.Events || int(p.text)+len(command) > layout.Text {
@@ -178,7 +176,6 @@ func (p *program) show(e *event, b registry.Bit) {
 	}
 }
 
-// Remove hides a bit from the tools.
 func (p *program) Remove(_ *event, b registry.Bit) {
 	word, _ := p.files.indexOf(b.Word)
 	p.guard(func() {
@@ -234,7 +231,6 @@ func (p *program) open(dir string) backend.Backend {
 	return f
 }
 
-// ABI returns the generation whose rules the memory follows.
 func (f *file) ABI() backend.ABI { return backend.EnableAddress }
 
 // Dir returns the directory of the memory's files, and "" if it needs none.
@@ -247,7 +243,6 @@ func (f *file) NewWord() (*atomic.Uintptr, error) {
 	return f.p.newWord(f.dir)
 }
 
-// FreeWord returns a word to the pool.
 func (f *file) FreeWord(w *atomic.Uintptr) {
 	f.p.events.Lock()
 	defer f.p.events.Unlock()
@@ -256,7 +251,6 @@ func (f *file) FreeWord(w *atomic.Uintptr) {
 	_ = f.p.release()
 }
 
-// Register registers an event.
 func (f *file) Register(r backend.Request) (backend.Registration, error) {
 	if err := f.hold(r.Word); err != nil {
 		return backend.Registration{}, err

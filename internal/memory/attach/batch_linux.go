@@ -16,8 +16,7 @@ type Record struct {
 	Event   uint32
 	Time    uint64   // CLOCK_MONOTONIC, in nanoseconds
 	Callers []uint64 // return addresses, innermost first
-	// Raw is the payload behind the fields that the kernel puts before it, of which only common_pid is not 0. It is the process:
-	// memory has no threads.
+	// Raw is the payload behind the kernel's common fields, all 0 but common_pid, the process: memory has no threads.
 	Raw []byte
 }
 
@@ -84,7 +83,6 @@ func (b *batch) release(until uint64) {
 	b.ready = b.next + n
 }
 
-// take returns the next record that is ready.
 func (b *batch) take(r *Record) bool {
 	if b.next == b.ready {
 		return false
@@ -107,7 +105,6 @@ func (b *batch) take(r *Record) bool {
 	return true
 }
 
-// compact drops what was taken.
 func (b *batch) compact() {
 	if b.next == 0 {
 		return

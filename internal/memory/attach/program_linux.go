@@ -118,8 +118,7 @@ func (p *Program) openData(path string) (err error) {
 	return nil
 }
 
-// openControl opens that one of the files which belongs to the data. Those that cannot be opened may be of other programs, of which the
-// process is a tool.
+// openControl opens the file that belongs to the data. Files that cannot be opened may be those of a tool's other programs.
 func (p *Program) openControl(paths []string) error {
 	if p.data == nil {
 		return nil // openData has said why
@@ -189,8 +188,7 @@ type Event struct {
 	Wanted      bool // by a tool
 }
 
-// Events lists the events of the program from a number on, and returns the number to go on from. It leaves those out whose
-// declarations are not valid.
+// Events lists the events of the program with valid declarations from a number on, and returns the next number.
 func (p *Program) Events(from uint32) (list []Event, next uint32) {
 	next = from
 	p.guard(func() { list, next = p.events(from) })
@@ -232,8 +230,7 @@ func (p *Program) Enabled() map[uint32]bool {
 // errCutOff says that the program's files are not what they were: it can change their size at any time.
 var errCutOff = errors.New("a file of the process was cut off")
 
-// guard calls a function that uses the memory. If this consists of files, and one was cut off, zeros take its place: the program has
-// lost what was in it, and the tool goes on.
+// guard calls a function that uses the memory. Zeros replace a file that was cut off: its data is lost, and the tool goes on.
 func (p *Program) guard(call func()) {
 	if !p.named {
 		call()
@@ -256,7 +253,6 @@ func (p *Program) abandon(cause sys.Fault) {
 	}
 }
 
-// mappings are those of the program and of the sessions.
 func (p *Program) mappings() (list [][]byte) {
 	for _, m := range append(p.areas[:], p.bytes, p.writable) {
 		if m != nil {

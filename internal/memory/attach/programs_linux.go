@@ -42,8 +42,7 @@ type ProgramsOptions struct {
 // ErrTooManyPrograms says that ProgramsOptions.RingMemory has no room for the rings of another program.
 var ErrTooManyPrograms = errors.New("too many programs")
 
-// Programs reads the records of all programs of the machine that offer events in memory, in order of time. It is not safe for
-// concurrent use.
+// Programs reads the records of all programs with events in memory, in order of time. It is not safe for concurrent use.
 type Programs struct {
 	o      ProgramsOptions
 	known  map[Candidate]*traced                            // nil for those that offer nothing, or refuse
@@ -334,7 +333,6 @@ func (p *Programs) Poll() {
 	p.all = slices.DeleteFunc(p.all, func(t *traced) bool { return t.ended && t.session.held == 0 && p.leave(t) })
 }
 
-// leave detaches from a program.
 func (p *Programs) leave(t *traced) bool {
 	t.session.endLimit()
 	if p.o.Ended != nil {

@@ -25,8 +25,7 @@ type Options struct {
 	Limit int
 	// Callers is how many return addresses a record has at most, up to 64.
 	Callers int
-	// Expires is the time of CLOCK_MONOTONIC in nanoseconds from which on the program ends the session when its rings are full. 0 is
-	// never.
+	// Expires is the time of CLOCK_MONOTONIC in nanoseconds at which the program ends a session with full rings. 0 is never.
 	Expires uint64
 	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
 	Wants func(Event) bool
@@ -48,8 +47,7 @@ const (
 
 const defaultRingSize = 1 << 20
 
-// RingSize returns the size of each ring if a tool asks for a size of all together: there is one for each of the program's
-// processors, but none that a few records fill.
+// RingSize returns the size of each of a program's rings, one for each of its processors, for a total that a tool asks for.
 func RingSize(all, processors int) int {
 	const least = 16 << 10
 	all = cmp.Or(all, defaultRingSize)
@@ -392,7 +390,6 @@ func (s *Session) lost(id uint32) uint64 {
 	return s.losses[shown.Bank.Load()&1][id].Load()
 }
 
-// clearWishes takes the session's bits away.
 func (s *Session) clearWishes() {
 	s.p.control.Claimed.And(^uint32(1 << s.i))
 	s.p.control.Sessions[s.i].PatternsSize.Store(0)

@@ -34,8 +34,7 @@ type State struct {
 	Sessions []Session
 }
 
-// Of returns the state of a program with the sessions of a tool. 0 means those of all tools. It returns an error that is fs.ErrNotExist
-// if the program has no memory yet.
+// Of returns the state of a program with the sessions of a tool, or with 0 of all. Without memory it returns fs.ErrNotExist.
 func Of(program, tool int) (s State, err error) {
 	f, err := open(program)
 	if err != nil {
@@ -117,7 +116,6 @@ func Await(tb testing.TB, tool, program int, selections ...func(event string) bo
 // All selects all events.
 func All(string) bool { return true }
 
-// files are those of a program.
 type files struct {
 	link          string // to the control file
 	data, control []byte

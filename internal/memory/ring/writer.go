@@ -1,5 +1,4 @@
-// Package ring is a ring of records in shared memory: a program's goroutines write, one tool reads, and neither can harm
-// the other. docs/wire-formats.md describes the records.
+// Package ring is a ring of records in shared memory: a program writes, a tool reads, and neither can harm the other.
 package ring
 
 import (

@@ -37,7 +37,6 @@ type entry struct {
 	gone             bool   // let through
 }
 
-// place is that of an entry.
 type place struct {
 	chunk *chunk
 	i     int
@@ -72,7 +71,6 @@ func (c *chunk) append(e entry, callers []uint64, raw []byte) place {
 	return place{c, len(c.entries) - 1}
 }
 
-// event returns the record of an entry, in ev or as it was added.
 func (c *chunk) event(e *entry, ev *reader.Event) *reader.Event {
 	if e.whole != nil {
 		return e.whole
@@ -125,7 +123,6 @@ func sizeOf(v reflect.Value) (n int) {
 	return n
 }
 
-// refers reports whether values of a type can refer to memory.
 func refers(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t.Kind() == reflect.Slice || t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer
 }

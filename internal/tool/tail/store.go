@@ -6,7 +6,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// group is the records that share a value.
 type group struct {
 	key         string
 	first, last place
@@ -84,7 +83,6 @@ func (b *Buffer) unmark() {
 	b.forget(g)
 }
 
-// mark is a group whose records are let through.
 type mark struct {
 	group *group
 	since uint64 // when it was marked, at least
@@ -108,7 +106,6 @@ func (b *Buffer) free() {
 	b.spare = c
 }
 
-// empty makes a chunk as a new one.
 func (b *Buffer) empty(c *chunk) {
 	b.bytes -= c.wholes
 	for _, d := range c.decoders {
@@ -141,7 +138,6 @@ func decoderSize(d *reader.Decoder) int { return 4096 + 512*len(d.Format().Field
 
 func processSize(p *reader.Process) int { return sizeOf(reflect.ValueOf(p)) }
 
-// drop drops an entry.
 func (b *Buffer) drop(e *entry, count *uint64) {
 	if e.gone {
 		return
@@ -186,7 +182,6 @@ func (b *Buffer) reserve(bytes, whole int) *chunk {
 	return c
 }
 
-// groupOf returns the group of b.key, a new one if g is nil.
 func (b *Buffer) groupOf(g *group) *group {
 	if g == nil {
 		g = &group{key: string(b.key)}

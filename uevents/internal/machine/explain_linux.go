@@ -44,7 +44,6 @@ func (f *Facts) Explain(path string, err error) (remedy string, explained error)
 	return d.remedy, err
 }
 
-// withoutPath drops the path from an error that repeats it.
 func withoutPath(err error, path string) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && pe == err && pe.Path == path { //nolint:errorlint // identity is meant
@@ -143,7 +142,6 @@ func (f *Facts) diagnoseStatus(path string, err *abi.StatusError) diagnosis {
 	return diagnosis{}
 }
 
-// allow says how to give a user access to the data file.
 func (f *Facts) allow(file string) string {
 	dir := filepath.Dir(file)
 	return f.grant(fmt.Sprintf("chgrp tracers %s %s; chmod g+x %s; chmod g+w %s", dir, file, dir, file))
@@ -157,14 +155,12 @@ func (f *Facts) grant(commands string) string {
 	return where + ": groupadd -f tracers; " + commands + "; and run as a member of tracers"
 }
 
-// there reports whether a file can be looked up.
 func (f *Facts) there(path string) bool {
 	_, err := os.Stat(f.path(path))
 	return err == nil
 }
 
-// searchable reports whether this process can look files up in a mounted tracefs. Every
-// tracefs has a README.
+// searchable reports whether this process can look up the README of a mounted tracefs.
 func (f *Facts) searchable(dir string) bool { return f.there(filepath.Join(dir, "README")) }
 
 // mayEnter reports whether modes allow looking files up in a directory.
@@ -202,8 +198,7 @@ func (f *Facts) Findings() []Finding {
 	}
 }
 
-// lockdownFinding: a kernel that was locked down while it ran lets programs register and
-// write, but refuses every tracing tool.
+// lockdownFinding: a kernel locked down later lets programs register and write, and refuses tools.
 func (f *Facts) lockdownFinding() Finding {
 	finding := Finding{What: "lockdown", Result: orNone(f.lockdown)}
 	if f.lockdown == confidentiality {
@@ -212,7 +207,6 @@ func (f *Facts) lockdownFinding() Finding {
 	return finding
 }
 
-// permissions lists modes and owners of what a program needs.
 func (f *Facts) permissions() string {
 	dir, ok := f.tracefsDir()
 	if !ok {

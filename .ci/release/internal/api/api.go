@@ -21,7 +21,6 @@ func (d Dir) file(path string) string {
 	return filepath.Join(string(d), filepath.FromSlash(path)+".txt")
 }
 
-// read returns the recorded lines by package.
 func (d Dir) read() (map[string][]string, error) {
 	all := map[string][]string{}
 	err := filepath.WalkDir(string(d), func(name string, e fs.DirEntry, err error) error {
@@ -133,7 +132,6 @@ func Load(root, main string, modules []string, goos string) ([]Package, error) {
 // IsInternal reports whether programs cannot import a package.
 func IsInternal(path string) bool { return slices.Contains(strings.Split(path, "/"), "internal") }
 
-// lister writes types.
 type lister struct{ main string } // path of the main module
 
 // relative returns the path of a package of the repository below the main module, "." for the one at its root.
@@ -226,8 +224,7 @@ func (l lister) fields(name string, s *types.Struct, seen []*types.Struct) (line
 	return lines
 }
 
-// interfaceString returns an interface without its methods, which have lines of their own, but with what restricts the types that can
-// have it.
+// interfaceString returns an interface without its methods, which have lines of their own, but with its type restrictions.
 func (l lister) interfaceString(t *types.Interface) string {
 	switch {
 	case !t.IsMethodSet():

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commandError carries the exit code of the command that was started.
 type commandError struct{ code int }
 
 func (c commandError) Error() string {
@@ -94,7 +93,6 @@ func (e *env) startChild(ctx context.Context, command []string, find func(pid in
 	return c, nil
 }
 
-// splitCommand splits the arguments of a command line at --.
 func splitCommand(cmd *cobra.Command, args []string) (patterns, command []string) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		return args[:dash:dash], args[dash:] // patterns are appended to
@@ -102,7 +100,6 @@ func splitCommand(cmd *cobra.Command, args []string) (patterns, command []string
 	return args, nil
 }
 
-// runs reports whether the command still runs.
 func (c *child) runs() bool {
 	select {
 	case <-c.ended:

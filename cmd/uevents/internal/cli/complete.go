@@ -12,7 +12,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// completeFlag makes the shell complete a flag's values.
 func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // no such flag
@@ -65,7 +64,6 @@ func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]
 	return completeNames(e.declarations(true), args, prefix), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeKernel is completeEvents for the kernel's events alone.
 func (e *env) completeKernel(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeNames(e.declarations(false), args, prefix), cobra.ShellCompDirectiveNoFileComp
 }

@@ -130,7 +130,6 @@ func pidCondition(pids []int) []string {
 	return []string{"pid in (" + strings.Join(list, ", ") + ")"}
 }
 
-// quoteValue returns a text in quotes, as conditions have it.
 func quoteValue(s string) (string, error) {
 	for _, q := range []string{`"`, "'", "`"} {
 		if !strings.Contains(s, q) {
@@ -150,7 +149,6 @@ func parseCondition(flag, text string) (*reader.Condition, error) {
 	return nil, usageError{fmt.Errorf("%s: %s\n%s", flag, cutAround([]rune(wrong.Problem), 0, 200), showPlace(wrong.Text, wrong.At))}
 }
 
-// placeWidth is how many characters of a condition an error shows.
 const placeWidth = 70
 
 // showPlace returns a line with a condition, and one with a mark below the byte at an offset. Of a long condition it is what is around it.
@@ -219,8 +217,7 @@ func (e *env) explain(o *reader.Options) error {
 	return err
 }
 
-// selected returns the events that are there and match the patterns of options: user events, and those of other systems that are spelled
-// out.
+// selected returns the events that match the patterns of options: user events, and those of other systems that are spelled out.
 func (e *env) selected(o *reader.Options) ([]event, error) {
 	match, err := reader.Match(o.Events...)
 	if err != nil {
@@ -288,7 +285,6 @@ Recordings of perf record have no more of a program than the 15 bytes of its com
 	}
 }
 
-// columnsOf returns names as lines of text.
 func columnsOf(names []string) string {
 	var b strings.Builder
 	line := " "

@@ -16,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// configs are the tools that config supports.
 var configs = []struct {
 	tool  string
 	write func(io.Writer, []configEvent)

@@ -29,7 +29,6 @@ const (
 	statusSkip = "skip" // not checked, since another check failed
 )
 
-// check is the result of one check of doctor.
 type check struct {
 	Name   string   `json:"name"`
 	Status string   `json:"status"`
@@ -91,7 +90,6 @@ The exit code is that of the first check that failed; warnings do not count.`,
 	return cmd
 }
 
-// printChecks prints checks as a table, with remedies below them.
 func (e *env) printChecks(checks []check) error {
 	colored := e.colored()
 	width := 0
@@ -324,7 +322,6 @@ func self() string {
 	return shellWord(path)
 }
 
-// histograms checks aggregation by the kernel, in a temporary instance.
 func (x *examination) histograms() {
 	if x.event == nil || !x.listed {
 		x.skip(checkHistograms, checkWrite+", "+checkList)

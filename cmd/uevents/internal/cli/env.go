@@ -42,12 +42,10 @@ type env struct {
 	color   string // --color
 }
 
-// newEnv returns the process's environment.
 func newEnv() *env {
 	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: terminal, now: time.Now, open: openLive, foreground: foreground, color: "auto"}
 }
 
-// terminalSize is the size of a terminal in characters.
 type terminalSize struct{ columns, lines int }
 
 func terminal(stream any) (size terminalSize, ok bool) {
@@ -62,7 +60,6 @@ func terminal(stream any) (size terminalSize, ok bool) {
 	return terminalSize{columns, lines}, true
 }
 
-// colored reports whether standard output has colours.
 func (e *env) colored() bool {
 	_, terminal := e.terminal(e.out)
 	return output.UseColor(e.color, terminal)
@@ -147,7 +144,6 @@ func outputFlag(cmd *cobra.Command, value *string, formats ...string) {
 	completeFlag(cmd, "output", formats...)
 }
 
-// choice is the value of a flag that accepts a few values.
 type choice struct {
 	value *string
 	of    []string
@@ -173,7 +169,6 @@ func (c *choice) Set(s string) error {
 // writeJSON writes a value as one indented document. Package output writes streams of records.
 func writeJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// writeJSONLine writes a value as a line.
 func writeJSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
 
 // encodeJSON escapes, beside what encoding/json does, all that package text does: documents are read on terminals, too.

@@ -245,7 +245,6 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 	return cmd
 }
 
-// onlyComments reports whether a listing has blank lines and comments alone.
 func onlyComments(listing []byte) bool {
 	for line := range bytes.Lines(listing) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {

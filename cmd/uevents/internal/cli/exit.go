@@ -14,8 +14,7 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// checkArgs makes the errors of cobra about arguments and required flags name what is missing, as the usage of the command
-// calls it.
+// checkArgs makes cobra's errors about arguments and required flags name them as the usage of the command does.
 func checkArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	if check == nil || cmd.HasSubCommands() { // which know better what is wrong
@@ -105,7 +104,6 @@ const (
 // errLost ends a command that lost records under --strict. The summary has their number.
 var errLost = errors.New("records were lost (--strict)")
 
-// usageError is a mistake in the command line.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
@@ -115,7 +113,6 @@ type silentError struct{ error }
 
 func (s silentError) Unwrap() error { return s.error }
 
-// startError is the error of starting a COMMAND.
 type startError struct{ error }
 
 func (s startError) Unwrap() error { return s.error }
@@ -128,8 +125,7 @@ type hintError struct {
 
 func (h hintError) Unwrap() error { return h.error }
 
-// exitCode returns the exit code for the error of a command. The first matching code counts, and usage errors come
-// first: a wrong command line is wrong on every machine.
+// exitCode returns the exit code for an error of a command. Usage errors come first: they hold on every machine.
 func exitCode(err error) int {
 	_, usage := errors.AsType[usageError](err)
 	command, ended := errors.AsType[commandError](err)

@@ -111,8 +111,7 @@ func (p *pilot) armed(o *flight.Options) error {
 	return nil
 }
 
-// run writes files until ctx is done, the duration is over, the requested number is written, or the command has ended. Then it waits
-// for the command.
+// run writes files until ctx is done, the duration is over, enough are written, or the command ends, which it waits for.
 func (p *pilot) run(ctx context.Context) error {
 	ctx, cancel := endAfter(ctx, p.f.duration)
 	defer cancel()
@@ -134,7 +133,6 @@ func (p *pilot) run(ctx context.Context) error {
 	return errors.Join(err, p.summary(), p.unwrittenError(), ended)
 }
 
-// wants reports whether another file is to be written.
 func (p *pilot) wants() bool { return p.f.dumps == 0 || p.files < p.f.dumps }
 
 // fly writes files until ctx is done, or the requested number is written.
@@ -206,7 +204,6 @@ func (p *pilot) hold(cause flight.Cause) {
 	p.held++
 }
 
-// describeCause describes a trigger.
 func describeCause(cause *flight.Cause) string {
 	if cause.Event == "" {
 		return text.Printable(cause.Message)
@@ -280,7 +277,6 @@ func (p *pilot) unwrittenError() error {
 	return fmt.Errorf("%s could not be written, the last one: %w", output.Plural(p.unwritten, "file"), p.fileErr)
 }
 
-// create creates a file, whose name has the time.
 func (p *pilot) create(ctx context.Context) (*recording, error) {
 	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format(fileTime))
 	for n := 1; ; n++ {
@@ -296,7 +292,6 @@ func (p *pilot) create(ctx context.Context) (*recording, error) {
 	}
 }
 
-// summary reports the counts of all records by result, and of all triggers.
 func (p *pilot) summary() error {
 	p.flushNotes()
 	kept, trigger, err := p.recorder.Stats()

@@ -124,7 +124,6 @@ Instances whose uevents was killed are removed at the next start.`,
 // stateEvent matches the events of data points that have a state at the time of the export, and not what was added since the last.
 var stateEvent = regexp.MustCompile(`_metric_(gauge|summary|updown_sum|cumulative_\w+)$`)
 
-// histogram is the result of hist.
 type histogram struct {
 	Event   string    `json:"event"`
 	By      []string  `json:"by"`
@@ -145,7 +144,6 @@ type histogram struct {
 	condition bool // there is one
 }
 
-// histRow is the count of one value, or of a combination of two.
 type histRow struct {
 	Keys        []string     `json:"keys"` // printable; of two, one is "" where records lack it
 	Hits        uint64       `json:"hits"`
@@ -214,7 +212,6 @@ func (s *histSubject) never(c *reader.Condition) bool {
 	})
 }
 
-// compareKeys orders numbers by value, and other keys as texts.
 func compareKeys(a, b string) int {
 	x, errX := strconv.ParseInt(a, 10, 64)
 	y, errY := strconv.ParseInt(b, 10, 64)
@@ -224,7 +221,6 @@ func compareKeys(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// printHistogram prints a histogram as text.
 func (e *env) printHistogram(h *histogram, rows int) error {
 	shown := h.Rows
 	if rows > 0 && len(shown) > rows {
@@ -321,7 +317,6 @@ func (e *env) meant(known []string, names ...string) string {
 	return ""
 }
 
-// amount formats a sum as text.
 func amount(field string, v float64) string {
 	switch {
 	case strings.HasSuffix(field, "_ns") || field == "duration":

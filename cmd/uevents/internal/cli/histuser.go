@@ -71,7 +71,6 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 	return errors.Join(err, <-stopped)
 }
 
-// histCounter counts records.
 type histCounter struct {
 	f        *histFlags
 	rows     histRows
@@ -81,7 +80,6 @@ type histCounter struct {
 	keys     []string
 }
 
-// add counts a record.
 func (c *histCounter) add(ev *reader.Event) error {
 	c.keys = c.keys[:0]
 	without := 0
@@ -155,7 +153,6 @@ func (c *histCounter) value(ev *reader.Event, name string) (v reader.Value, ok b
 	return reader.StringValue(text.Printable(field.String())), true, nil
 }
 
-// histRows are the values that were counted.
 type histRows struct {
 	rows    map[string]*histRow
 	bytes   int    // of the keys
@@ -197,7 +194,6 @@ func (r *histRows) add(keys []string, n *float64, percentiles bool) {
 	}
 }
 
-// list returns the rows in any order.
 func (r *histRows) list(f *histFlags) []histRow {
 	list := []histRow{}
 	for _, row := range r.rows {
@@ -289,7 +285,6 @@ func bucketOf(v float64) int {
 	return b
 }
 
-// middle returns the number in the middle of a bucket.
 func middle(b int) float64 {
 	if b < 0 {
 		return -middle(-b)
@@ -342,8 +337,7 @@ func log2Of(v reader.Value) (key string, ok bool) {
 	return log2Key(whole), ok
 }
 
-// ranges replaces the keys of --log2 by the limits of their ranges, and sorts the rows by them. In text, the limits of times
-// have units.
+// ranges replaces the keys of --log2 by the limits of their ranges, with units in text, and sorts the rows by them.
 func (h *histogram) ranges(f *histFlags) error {
 	exponents := make(map[string]int, len(h.Rows))
 	for i := range h.Rows {

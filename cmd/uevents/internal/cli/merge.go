@@ -105,8 +105,7 @@ func ofOneRecord(err error) bool {
 	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, reader.ErrMalformed)
 }
 
-// Next reads the next record of the files. An error that is not about one record comes at the end of the others, if there are several
-// files.
+// Next reads the next record of the files. With several files, an error that ends one comes at the end of the others.
 func (m *merged) Next(ev *reader.Event) error {
 	for len(m.files) > 0 {
 		f := m.files[0]
@@ -139,7 +138,6 @@ func (m *merged) Next(ev *reader.Event) error {
 	return cmp.Or(m.errs, io.EOF)
 }
 
-// advance reads the next record of a file.
 func (m *merged) advance(f *mergedFile) (err error) {
 	if f.in.recorded == nil {
 		if f.in, err = m.open(f.path); err != nil {
@@ -167,14 +165,12 @@ func (m *merged) name(f *mergedFile, err error) error {
 	return fmt.Errorf("%s: %w", f.path, err)
 }
 
-// Close closes the files.
 func (m *merged) Close() {
 	for _, f := range m.files {
 		m.close(f)
 	}
 }
 
-// close closes a file, and notes what it lacks.
 func (m *merged) close(f *mergedFile) {
 	if f.in.recorded == nil {
 		return
@@ -196,10 +192,8 @@ func (h fileHeap) Less(i, j int) bool {
 }
 func (h fileHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push implements [heap.Interface].
 func (h *fileHeap) Push(x any) { *h = append(*h, x.(*mergedFile)) }
 
-// Pop implements [heap.Interface].
 func (h *fileHeap) Pop() any {
 	last := len(*h) - 1
 	f := (*h)[last]
@@ -208,14 +202,12 @@ func (h *fileHeap) Pop() any {
 	return f
 }
 
-// missingParts is what the files of a replay lack.
 type missingParts struct {
 	skipped   uint64      // records
 	noWall    unlikeFiles // files without the time of day
 	otherTime unlikeFiles // files of another clock than CLOCK_MONOTONIC
 }
 
-// unlikeFiles counts files.
 type unlikeFiles struct {
 	n     int
 	first string
@@ -226,7 +218,6 @@ func (u *unlikeFiles) add(path string) {
 	u.first = cmp.Or(u.first, path)
 }
 
-// text says which files these are.
 func (u *unlikeFiles) text(one bool) string {
 	switch {
 	case one:
@@ -237,7 +228,6 @@ func (u *unlikeFiles) text(one bool) string {
 	return fmt.Sprintf("%s and %s do", u.first, output.Plural(u.n-1, "more file"))
 }
 
-// add adds what a file lacks, as far as it was read.
 func (p *missingParts) add(f *mergedFile) {
 	from, ok := f.in.recorded.(*perfdata.Reader)
 	if !ok {
@@ -273,14 +263,11 @@ func (m *merged) sayMissing(e *env, shown bool) {
 	}
 }
 
-// recorded reads the records of a file.
 type recorded interface {
-	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues with the
-	// next.
+	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues.
 	Next(ev *reader.Event) error
 }
 
-// recordedInput is a file with records.
 type recordedInput struct {
 	recorded
 	io.Closer
@@ -309,7 +296,6 @@ func (e *env) openRecorded(ctx context.Context, path string, table *symbols.Tabl
 	return recordedInput{r, f}, nil
 }
 
-// recordedFrom returns the records of a file, whose content is its format.
 func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (recorded, error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -360,7 +346,6 @@ type stream struct {
 	from io.Reader
 }
 
-// Read implements [io.Reader].
 func (s *stream) Read(p []byte) (int, error) {
 	b, err := untilDone(s.ctx, func() ([]byte, error) {
 		b := make([]byte, len(p)) // p is not ours after Read
@@ -370,8 +355,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return copy(p, b), err
 }
 
-// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f goes on until the
-// command has ended.
+// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f then goes on.
 func untilDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -50,7 +50,6 @@ type failure struct {
 	events        []string // none if the text does not name them
 }
 
-// maxFailures is how many errors of attaching are reported individually.
 const maxFailures = 10
 
 // opened reports the attached events. similar is the question of didYouMean.
@@ -84,7 +83,6 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 	n.smaller(st)
 }
 
-// othersNeedRoot is said to other users than root.
 const othersNeedRoot = "programs of other users take root"
 
 // never says that no record of the events that are there can be selected.
@@ -123,10 +121,8 @@ func (n *notes) smaller(st *reader.Stats) {
 	}
 }
 
-// lessMemory is why rings are smaller than requested.
 const lessMemory = "more is half of the free memory, or the kernel locks no more (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)"
 
-// add adds a line.
 func (n *notes) add(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
@@ -225,7 +221,6 @@ func (n *notes) fail(notice reader.Notice) {
 	n.failed = append(n.failed, f)
 }
 
-// flush writes the collected lines.
 func (n *notes) flush() {
 	for _, kind := range []struct {
 		kind reader.NoticeKind
@@ -364,7 +359,6 @@ const memoryRings = 64 << 20
 // limitFlag is the flag --limit of commands that show or write records. Commands that count have no limit: their counts would be too low.
 type limitFlag struct{ limit string }
 
-// limitHelp is the part on it in the help of commands.
 const limitHelp = `--limit 5000/s limits the overhead of programs: at most that many records of each event in a
 second. In shared memory, each program stops by itself. From an event of the kernel, uevents
 detaches for the rest of the second once it has read that many of all programs. Records above

@@ -16,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// outputFlags are the flags of a command that shows records.
 type outputFlags struct {
 	format, time, grep string
 	fields             []string
@@ -36,7 +35,6 @@ func (f *outputFlags) addOutput(cmd *cobra.Command) {
 	completeFlag(cmd, "fields", output.ColumnNames()...)
 }
 
-// names returns the names of --fields.
 func (f *outputFlags) names() (names []string) {
 	for _, name := range f.fields {
 		if name = strings.TrimSpace(name); !slices.Contains(names, name) {
@@ -115,7 +113,6 @@ func (g *grep) matches(ev *reader.Event) bool {
 	return g.re.Match(bytes.TrimSuffix(g.line.Bytes(), []byte{'\n'})) // so that $ is its end
 }
 
-// newJSONTopic returns the help topic on the JSON objects of -o json.
 func newJSONTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "json",

@@ -33,7 +33,6 @@ func newProgress(e *env, began time.Time) *progress {
 // shown reports whether the line is shown: standard error is a terminal.
 func (p *progress) shown() bool { return p.terminal }
 
-// show draws the line.
 func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	elapsed := p.e.now().Sub(p.began).Round(time.Second)
 	line := fmt.Sprintf("%02d:%02d  %s records  %s  %s lost  ring %.0f %%",
@@ -43,7 +42,6 @@ func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	p.drawn = true
 }
 
-// clear removes the line, so that others can be printed.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.e.err, "\r"+output.ClearLine)
@@ -53,7 +51,6 @@ func (p *progress) clear() {
 
 func (p *progress) end() { p.clear() }
 
-// count is a number of records with the same result.
 type count struct {
 	n    uint64
 	what string
@@ -91,7 +88,6 @@ func gaps(st *reader.Stats) (text string) {
 	return text
 }
 
-// contents counts the contents of a recording.
 type contents struct {
 	records   uint64
 	kinds     [reader.KindMetric + 1]uint64
@@ -99,7 +95,6 @@ type contents struct {
 	recent    *reader.Process // of the last record; nil if it is unknown, or the record does not count
 }
 
-// maxProcesses limits how many processes are counted.
 const maxProcesses = 1 << 16
 
 func (c *contents) add(ev *reader.Event) {
@@ -143,7 +138,6 @@ func (c *contents) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// wrote lists the written files and their usage.
 func (r *recording) wrote(what string) string {
 	names := r.names()
 	if len(names) == 0 {

@@ -154,7 +154,6 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	return errors.Join(err, r.end())
 }
 
-// recorder writes records to a file.
 type recorder struct {
 	expiry
 
@@ -277,7 +276,6 @@ func (r *recorder) event(ev *reader.Event) error {
 // sampleSize is the approximate size of a record in a ring without its payload.
 const sampleSize = 64
 
-// tick flushes buffers, and reports progress.
 func (r *recorder) tick(p *progress) error {
 	if err := r.file.flush(); err != nil {
 		return err
@@ -315,7 +313,6 @@ func (r *recorder) notice(n reader.Notice) {
 	}
 }
 
-// summary reports recorded and missing records, and the usage of the file.
 func (r *recorder) summary(st *reader.Stats) {
 	r.notes.flush()
 	r.names.say()

@@ -96,7 +96,6 @@ func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {
 	return profile.NewWriter(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
 }
 
-// recordingOptions configure the file formats.
 type recordingOptions struct {
 	live    bool           // the records do not come from a file
 	stack   *symbols.Table // nil without stacks
@@ -118,8 +117,7 @@ type recording struct {
 	size   int64 // bytes in the files, after Close
 }
 
-// createRecording creates a file. If it is a pipe, it waits for a program that reads it, until ctx is done. Errors of its name
-// and format are usage errors.
+// createRecording creates a file. A pipe waits for its reader, until ctx is done. Errors of name and format are usage errors.
 func createRecording(ctx context.Context, path string, o *recordingOptions) (*recording, error) {
 	format, err := formatOf(path, o.format)
 	if err != nil {
@@ -135,7 +133,6 @@ func createRecording(ctx context.Context, path string, o *recordingOptions) (*re
 // Write writes an event. After an error the file keeps the events before.
 func (r *recording) Write(ev *reader.Event) error { return r.note(r.Writer.Write(ev)) }
 
-// Lost notes lost records.
 func (r *recording) Lost(name string, n uint64, at time.Time) error {
 	return r.note(r.Writer.Lost(name, n, at))
 }
@@ -236,7 +233,6 @@ func (r *recording) written() (n int64) {
 	return n
 }
 
-// names returns the names of the files.
 func (r *recording) names() (list []string) {
 	for _, f := range r.files {
 		list = append(list, f.Name())
@@ -244,7 +240,6 @@ func (r *recording) names() (list []string) {
 	return list
 }
 
-// recordedFile is a file with a buffer.
 type recordedFile struct {
 	*os.File
 	created  fs.FileInfo
@@ -355,7 +350,6 @@ func (r *recording) empty(f *os.File, st fs.FileInfo) error {
 	return f.Truncate(0)
 }
 
-// buffered creates the file of a recording that has one, and returns its buffer.
 func (r *recording) buffered() (io.Writer, error) {
 	f, err := r.create(r.path)
 	if err != nil {
@@ -364,7 +358,6 @@ func (r *recording) buffered() (io.Writer, error) {
 	return f.buffered, nil
 }
 
-// hintForFile adds the remedy to an error of creating or writing a file.
 func hintForFile(err error) error {
 	switch {
 	case noSpace(err):
@@ -394,7 +387,6 @@ func formatOf(path, name string) (*recordingFormat, error) {
 // name returns the name of the format: its suffix without the dot.
 func (f *recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
 
-// suffixes lists the suffixes of all formats.
 func suffixes() (list []string) {
 	for _, f := range recordingFormats {
 		list = append(list, f.suffix)
@@ -402,7 +394,6 @@ func suffixes() (list []string) {
 	return list
 }
 
-// formatNames lists the names of the formats.
 func formatNames() (names []string) {
 	for i := range recordingFormats {
 		names = append(names, recordingFormats[i].name())
@@ -410,7 +401,6 @@ func formatNames() (names []string) {
 	return names
 }
 
-// formatsHelp lists the formats for help texts.
 func formatsHelp() string {
 	var b strings.Builder
 	for i := range recordingFormats {

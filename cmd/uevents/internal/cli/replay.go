@@ -74,7 +74,6 @@ Formats of --to:
 	return cmd
 }
 
-// replay runs the command.
 func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error {
 	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.format, f.names())}
 	var err error
@@ -135,7 +134,6 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 	return err
 }
 
-// replayer shows or writes the records of files.
 type replayer struct {
 	e     *env
 	from  *merged
@@ -161,7 +159,6 @@ type replayer struct {
 	firstErr    error // about a record
 }
 
-// open opens the destination.
 func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Table) error {
 	if f.to != "" {
 		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
@@ -176,7 +173,6 @@ func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Tabl
 	return err
 }
 
-// run reads all records.
 func (r *replayer) run(ctx context.Context) error {
 	var ev reader.Event
 	for ctx.Err() == nil {
@@ -215,7 +211,6 @@ func (r *replayer) run(ctx context.Context) error {
 	return nil
 }
 
-// event shows or writes a record.
 func (r *replayer) event(ev *reader.Event) error {
 	if !r.grep.matches(ev) {
 		r.unmatched++
@@ -290,7 +285,6 @@ func (r *replayer) saySelected() {
 	r.times.say(r.e)
 }
 
-// close writes what is left, and says what was written to a file.
 func (r *replayer) close() error {
 	err := r.to.Close()
 	if r.file == nil {

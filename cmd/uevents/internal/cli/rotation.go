@@ -18,7 +18,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// rotationFlags limit the files of a recording.
 type rotationFlags struct {
 	maxSize  string
 	maxFiles int
@@ -26,7 +25,6 @@ type rotationFlags struct {
 	size int64 // of maxSize, by check
 }
 
-// rotationHelp is the part on these flags in the help of record.
 const rotationHelp = `With --max-size, the recording has several files: one that has this SIZE is closed after the
 record that filled it, and the next record begins another one. FILE itself is not written: the
 time at which a file begins comes before the end of its name, in UTC, as in
@@ -44,7 +42,6 @@ func (f *rotationFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maxFiles, "max-files", 0, "keep the newest `N` files of --max-size, and remove older ones; 0 keeps all")
 }
 
-// rotates reports whether the recording has several files.
 func (f *rotationFlags) rotates() bool { return f.maxSize != "" }
 
 // check checks the flags for a file of a format. Errors are usage errors.
@@ -133,14 +130,12 @@ type rotation struct {
 	moved   closedFiles  // others than this recording have moved, removed or replaced them
 }
 
-// closedFile is a file of a rotation that is complete.
 type closedFile struct {
 	path    string
 	state   fs.FileInfo
 	records uint64
 }
 
-// closedFiles counts files and their records.
 type closedFiles struct {
 	files   int
 	records uint64
@@ -171,7 +166,6 @@ func (r *rotation) begin() (*recording, error) {
 	}
 }
 
-// Write writes an event to the file, or to a new one if that is full.
 func (r *rotation) Write(ev *reader.Event) error {
 	if r.limit > 0 && r.records > 0 && r.full(r.limit) {
 		if err := r.next(); err != nil {
@@ -191,8 +185,7 @@ func (r *recording) full(limit int64) bool {
 	return n >= limit
 }
 
-// next closes the file, creates another one, and removes the oldest. After an error, all files are closed, and there are those that
-// there were before.
+// next closes the file, creates another one, and removes the oldest. An error closes all files, and removes and adds none.
 func (r *rotation) next() error {
 	if err := r.end(); err != nil {
 		r.failed = cmp.Or(r.failed, err)
@@ -209,7 +202,6 @@ func (r *rotation) next() error {
 	return nil
 }
 
-// end closes the file that is written.
 func (r *rotation) end() error {
 	r.ended = true
 	err := r.recording.Close()
@@ -219,7 +211,6 @@ func (r *rotation) end() error {
 	return err
 }
 
-// removeOldest removes files, so that there is room for another one.
 func (r *rotation) removeOldest() error {
 	for ; r.maxFiles > 0 && len(r.closed) >= r.maxFiles; r.closed = r.closed[1:] {
 		oldest := &r.closed[0]
@@ -280,7 +271,6 @@ func (f *closedFile) size() int64 {
 	return f.state.Size()
 }
 
-// wrote lists the files, and accounts for the records of all.
 func (r *rotation) wrote(what string) string {
 	if r.limit == 0 {
 		return r.recording.wrote(what)

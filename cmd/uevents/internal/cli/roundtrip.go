@@ -31,7 +31,6 @@ type probe struct {
 // probes is how many records doctor writes: enough to measure the time of one.
 const probes = 1000
 
-// roundTrip writes records, reads them back, and compares them.
 func (x *examination) roundTrip() {
 	switch {
 	case x.event == nil:
@@ -130,7 +129,6 @@ func (x *examination) readBack() (each time.Duration, err error) {
 	return each, nil
 }
 
-// writeProbes returns the time that a record takes.
 func writeProbes(ev *structevent.Event[probe]) (each time.Duration, err error) {
 	if !ev.Enabled() {
 		return 0, errors.New("the event is not enabled for the program after attaching to it")
@@ -145,7 +143,6 @@ func writeProbes(ev *structevent.Event[probe]) (each time.Duration, err error) {
 	return each, nil
 }
 
-// compareProbe compares a record with the one that was written.
 func compareProbe(i int, event *reader.Event) error {
 	number, _ := event.Lookup("number")
 	got, _ := event.Lookup("text")
@@ -155,7 +152,6 @@ func compareProbe(i int, event *reader.Event) error {
 	return nil
 }
 
-// probeText returns the text of a record.
 func probeText(i int) string { return strings.Repeat("ä", i%8) }
 
 // remove removes the event. Since Linux 6.5 the kernel does so itself. Some references outlive their owners for a moment.
@@ -194,8 +190,7 @@ func (x *examination) attached(name string) bool {
 	return err != nil || slices.ContainsFunc(status.Events, func(ev tracefs.EventStatus) bool { return ev.Name == name && len(ev.UsedBy) > 0 })
 }
 
-// removeDead removes the events of killed doctors, which stay before Linux 6.5, and those that another tool kept. The kernel
-// keeps events that are in use.
+// removeDead removes the unused events of killed doctors, which stay before Linux 6.5, and those that another tool kept.
 func (x *examination) removeDead(p *uevents.Provider) {
 	if !x.listed {
 		return

@@ -54,7 +54,6 @@ type selection struct {
 	buffer                 string
 }
 
-// patternsHelp is the part on patterns in the help of commands.
 const patternsHelp = `PATTERN selects user events by name:
   myapp                 myapp and all whose names begin with myapp_
   'myapp_*'             names with *, ? and [a-z]
@@ -74,11 +73,9 @@ func needsPattern(cmd *cobra.Command, args []string) error {
 	return cobra.MinimumNArgs(1)(cmd, args)
 }
 
-// selectingFlags are the flags that select records.
 var selectingFlags = []string{"where", "level", "kind", "program", "unit", "container", "pod", "pid", "cgroup"}
 
-// checkEmpty refuses flags that select records, or limit a file, by an empty value, such as a shell makes of a variable that is not set: they
-// would select all.
+// checkEmpty refuses an empty value of a flag that selects records or limits a file, as of an unset variable: it would select all.
 func checkEmpty(flags *pflag.FlagSet) error {
 	for _, name := range append([]string{"trigger", "trigger-event", "since", "until", "max-size"}, selectingFlags...) {
 		f := flags.Lookup(name)
@@ -96,7 +93,6 @@ func checkEmpty(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// commandHelp is the part on COMMAND in the help of commands.
 const commandHelp = `With a COMMAND it runs that until it ends, and exits with its exit code, which is 128 + N
 if signal N ended it, 127 if it is not found, and 126 if it cannot be executed. A signal that
 ends uevents goes to the COMMAND, too; Ctrl-C reaches it from the terminal, once. Without a
@@ -187,7 +183,6 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 	return o, nil
 }
 
-// lossError returns the error of --strict if records were lost.
 func (s *selection) lossError(st *reader.Stats) error {
 	if s.strict && (st.Total.Lost > 0 || st.Total.AtLeast) {
 		return silentError{errLost}
@@ -195,7 +190,6 @@ func (s *selection) lossError(st *reader.Stats) error {
 	return nil
 }
 
-// hintForOpen adds the remedy to an error of attaching.
 func hintForOpen(err error) error {
 	if errors.Is(err, reader.ErrTooManyEvents) {
 		return hintError{err, "select fewer by a pattern, or give --yes"}

@@ -88,7 +88,6 @@ Events belong to one group: setup does not take them from another.`,
 // groupName matches the names that groupadd(8) accepts on all distributions: they need no quotes in commands and units.
 var groupName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
 
-// setupPlan lists the steps that grant a group its permissions.
 type setupPlan struct {
 	Group string      `json:"group"`
 	Steps []setupStep `json:"steps"`
@@ -96,7 +95,6 @@ type setupPlan struct {
 	Replaces string `json:"replaces,omitempty"`
 }
 
-// loss says which group loses its permissions for the files of a tracefs.
 func (p *setupPlan) loss(dir string) string {
 	return fmt.Sprintf("files of %s belong to the group %s, which would lose its permissions", dir, p.Replaces)
 }
@@ -181,7 +179,6 @@ func (p *setupPlan) fillIn() {
 	}
 }
 
-// commandLine returns the command of a step for a shell.
 func (p *setupPlan) commandLine(s *setupStep) string {
 	var words []string
 	for _, word := range s.Command {
@@ -196,7 +193,6 @@ func (p *setupPlan) commandLine(s *setupStep) string {
 // plainWord is what neither a shell nor systemd takes for anything but a word.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@+=:,./-]+$`)
 
-// shellWord quotes a word for a shell.
 func shellWord(s string) string {
 	if plainWord.MatchString(s) {
 		return s
@@ -212,7 +208,6 @@ func unitWord(s string) string {
 	return strings.NewReplacer("%", "%%", "$", "$$").Replace(strconv.Quote(s))
 }
 
-// apply runs all steps.
 func (p *setupPlan) apply() error {
 	if os.Geteuid() != 0 {
 		return hintError{fmt.Errorf("setup: user %d: %w", os.Geteuid(), fs.ErrPermission), "sudo uevents setup " + p.Group + " --apply"}
@@ -239,7 +234,6 @@ func (p *setupPlan) apply() error {
 	return nil
 }
 
-// print prints the steps as lines that can be copied to a shell.
 func (p *setupPlan) print(e *env) error {
 	table := output.Table{}
 	var files strings.Builder
@@ -271,8 +265,7 @@ func (p *setupPlan) print(e *env) error {
 	return err
 }
 
-// gidOf returns the number of a group, which the kernel needs instead of its name. For a group that does not exist yet,
-// it returns a shell expression.
+// gidOf returns the number of a group, which the kernel needs, or for a future group a shell expression.
 func gidOf(group string) string {
 	if g, err := user.LookupGroup(group); err == nil {
 		return g.Gid

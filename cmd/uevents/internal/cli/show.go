@@ -58,7 +58,6 @@ sched:sched_switch.`,
 	return cmd
 }
 
-// shownEvent is the output of show.
 type shownEvent struct {
 	eventJSON
 	ID        int            `json:"id,omitempty"` // in shared memory, events have none
@@ -74,8 +73,7 @@ type instanceJSON struct {
 	Triggers []string `json:"triggers,omitempty"`
 }
 
-// find returns the events of a name, at least one: those of user events, whose name may be declared differently, or an event of
-// another system.
+// find returns the events of a name, at least one: all user events, which may be declared differently, or one of another system.
 func (e *env) find(name string) ([]event, error) {
 	if system, _, named := strings.Cut(name, ":"); named && system != tracepoint.System && system != tracepoint.MultiSystem {
 		dir, err := e.kernel(name)
@@ -97,7 +95,6 @@ func (e *env) find(name string) ([]event, error) {
 	return list, err
 }
 
-// describe collects the output of show.
 func (e *env) describe(ev event) (*shownEvent, error) {
 	if ev.transport() == uevents.TransportMemory {
 		shown := newShownEvent(ev)
@@ -182,8 +179,7 @@ func (e *env) namesOf(patterns ...string) (names []string) {
 	return names
 }
 
-// inInstance returns the configuration of an event in an instance. It returns false if there is none, or if this user
-// cannot read it.
+// inInstance returns the configuration of an event in an instance, or false if there is none that this user can read.
 func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
 	var errs [3]error
 	in.Enabled, errs[0] = ev.Enabled()
@@ -192,7 +188,6 @@ func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
 	return in, errors.Join(errs[:]...) == nil && (in.Enabled || in.Filter != "" || len(in.Triggers) > 0)
 }
 
-// operators returns the operators that the kernel's filters support for a field.
 func operators(t tracepoint.Type, textFilters bool) []string {
 	switch {
 	case (t.Kind == tracepoint.Char || t.Kind == tracepoint.UChar) && (t.Location != tracepoint.Fixed || t.Len > 0):

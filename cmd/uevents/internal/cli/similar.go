@@ -44,7 +44,6 @@ func (m *missingNames) tick(now time.Time) (lines []string) {
 	return nil
 }
 
-// say says it at the end.
 func (m *missingNames) say() {
 	for _, line := range m.lines() {
 		m.e.say("%s", line)
@@ -71,7 +70,6 @@ func (m *missingNames) missing() (names []string) {
 	return names
 }
 
-// lines returns a line for each name, or flag.
 func (m *missingNames) lines() (lines []string) {
 	for _, name := range m.missing() {
 		line := "! no record that was asked for " + name + " has it"
@@ -149,8 +147,7 @@ func (e *env) didYouMean(patterns []string) string {
 	return ""
 }
 
-// sayUnmatched says which patterns no event matches, while others have the events of these names, SYSTEM:NAME. follow is that events
-// which appear later are read, too.
+// sayUnmatched says which patterns no event matches, while others match these names. follow is that later events are read.
 func (e *env) sayUnmatched(patterns, events []string, follow bool) {
 	yet := ""
 	if follow {

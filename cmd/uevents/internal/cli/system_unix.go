@@ -37,7 +37,6 @@ func signalCode(exit *exec.ExitError) int {
 	return 128 + int(status.Signal())
 }
 
-// groupOf returns the number of a file's group.
 func groupOf(st fs.FileInfo) (gid string, ok bool) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -54,5 +53,4 @@ func lock(f *os.File) error {
 	return nil // other errors are those of file systems without locks
 }
 
-// dumpSignals are the signals that make flight write a file.
 var dumpSignals = []os.Signal{syscall.SIGUSR1}

@@ -15,7 +15,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// tailFlags select records by others that come later.
 type tailFlags struct {
 	when, same, hold string
 	window           time.Duration
@@ -26,13 +25,11 @@ type tailFlags struct {
 	symbols *symbols.Table // of stacks; nil without them
 }
 
-// tailHelp is the part on these flags in the help of commands.
 const tailHelp = `--when 'level >= error' shows the traces that have an error, and of these all records: those
 of the last 10 s (--window) at once, further ones for 10 s more. --same request_id goes by
 that attribute in place of the trace_id. The other conditions select the records that --when
 sees. What it drops is counted at the end, and so is what a full --hold made it drop.`
 
-// add adds the flags, with the default of --hold.
 func (f *tailFlags) add(cmd *cobra.Command, hold string) {
 	f.flags = cmd.Flags()
 	f.flags.StringVar(&f.when, "when", "", "only records that share the value of --same with one that meets a `CONDITION`, such as 'level >= error'")
@@ -42,7 +39,6 @@ func (f *tailFlags) add(cmd *cobra.Command, hold string) {
 	completeFlag(cmd, "same", reader.ConditionNames()...)
 }
 
-// given reports whether the command line has a flag.
 func (f *tailFlags) given(name string) bool { return f.flags != nil && f.flags.Changed(name) }
 
 // parse reads the flags. Errors are usage errors.
@@ -99,7 +95,6 @@ func (f *tailFlags) open(e *env, o *reader.Options) (live, error) {
 	return t, err
 }
 
-// tailed is a reader of the records that a Buffer lets through.
 type tailed struct {
 	live
 
@@ -114,7 +109,6 @@ func (t *tailed) SetDeadline(at time.Time) {
 	t.live.SetDeadline(at)
 }
 
-// Next returns the next record that is let through.
 func (t *tailed) Next(ev *reader.Event) error {
 	for n := 1; ; n++ {
 		if through := t.buffer.Next(); through != nil {

@@ -12,10 +12,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 )
 
-// timeRangeFlags select records by their time.
 type timeRangeFlags struct{ since, until string }
 
-// timeRangeHelp is the part on these flags in the help of replay.
 const timeRangeHelp = `--since and --until select the records from one time on, and before another one. A TIME is
   2026-11-27T03:12:05Z, 2026-11-27 03:12    with or without seconds, their fraction and the zone
   03:12, 03:12:05.25                        the latest such time that has passed; of --until, if
@@ -96,8 +94,7 @@ func parseMoment(s string, now time.Time) (moment, error) {
 	return moment{}, fmt.Errorf("%q is no time such as 2026-11-27T03:12:05Z, '2026-11-27 03:12', 03:12, or 5m (ago)", s)
 }
 
-// parseAgo parses a duration, which may begin with a number of days: 5m, 2d, 1d12h. A minus in front, as journalctl takes it, changes
-// nothing.
+// parseAgo parses a duration, which may begin with days: 5m, 2d, 1d12h. A minus in front, as for journalctl, changes nothing.
 func parseAgo(s string) (ago time.Duration, ok bool) {
 	s = strings.TrimPrefix(s, "-")
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
@@ -172,7 +169,6 @@ type timeRange struct {
 	first, last       time.Time // of the records that have one
 }
 
-// limited reports whether there is a limit.
 func (r *timeRange) limited() bool { return !r.since.IsZero() || !r.until.IsZero() }
 
 func (r *timeRange) has(t time.Time) bool {
@@ -211,7 +207,6 @@ func (r *timeRange) say(e *env) {
 	}
 }
 
-// limits describes the range.
 func (r *timeRange) limits() string {
 	var parts []string
 	if !r.since.IsZero() {
@@ -223,5 +218,4 @@ func (r *timeRange) limits() string {
 	return strings.Join(parts, " and ")
 }
 
-// text returns a time as lines of text have it.
 func (r *timeRange) text(t time.Time) string { return t.In(r.zone).Format("2006-01-02 15:04:05.000") }

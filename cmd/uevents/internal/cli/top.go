@@ -73,7 +73,6 @@ interval, or with -o json an object for each row and interval.`,
 	return cmd
 }
 
-// hits is the count of a row in an interval.
 type hits struct {
 	Time time.Time `json:"time"`
 	topRow
@@ -84,7 +83,6 @@ type hits struct {
 	Total   uint64  `json:"total"` // since the event was attached
 }
 
-// top runs the command.
 func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	o, err := f.options(patterns)
 	if err != nil {
@@ -257,7 +255,6 @@ type topRow struct {
 	PodUID      string `json:"pod_uid,omitempty"`
 }
 
-// rowOf returns the row of a record.
 func rowOf(ev *reader.Event, by string) (row topRow) {
 	p := cmp.Or(ev.Process, &reader.Process{})
 	switch by {
@@ -292,10 +289,8 @@ func (r *topRow) compare(s topRow) int {
 	)
 }
 
-// counts has the number of records of each row.
 type counts map[topRow]uint64
 
-// counter counts records.
 type counter interface {
 	// wait waits until the interval is over. It reports false if no more follow.
 	wait() (bool, error)
@@ -412,17 +407,14 @@ func (c *recordCounter) counts(*reader.Stats) counts {
 
 func (*recordCounter) lost(st *reader.Stats) uint64 { return st.Total.Lost }
 
-// workloadNames are the names of the containers and pods in rows.
 type workloadNames struct {
 	root  string            // of the machine's files
 	names map[string]string // by id and uid
 	read  time.Time
 }
 
-// namesInterval is the interval of looks for the names of new containers and pods.
 const namesInterval = 10 * time.Second
 
-// add adds names to rows, as far as they are known.
 func (w *workloadNames) add(list []hits, now time.Time) {
 	for i := range list {
 		h := &list[i]

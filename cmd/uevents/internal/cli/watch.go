@@ -149,7 +149,6 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	return errors.Join(err, w.end())
 }
 
-// watcher shows records.
 type watcher struct {
 	expiry
 
@@ -293,7 +292,6 @@ func (w *watcher) show() error {
 	}
 }
 
-// event shows a record within the rate and the limit.
 func (w *watcher) event(ev *reader.Event) error {
 	w.notes.process(ev)
 	if !w.grep.matches(ev) {
@@ -338,8 +336,7 @@ func isProblem(ev *reader.Event) bool {
 	return ev.Severity >= reader.SeverityWarn || ev.Status == reader.StatusError
 }
 
-// pipe is standard output. While a COMMAND runs, that the program which reads it has ended is no error: the rest is dropped, as beyond a
-// limit.
+// pipe is standard output. While a COMMAND runs, the end of the program that reads it is no error: the rest is dropped.
 type pipe struct {
 	w                io.Writer
 	mayClose, closed bool
@@ -357,7 +354,6 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// sayBeyond reports records that the rate excluded.
 func (w *watcher) sayBeyond() {
 	if n := w.beyond - w.said; n > 0 {
 		w.said = w.beyond
@@ -370,7 +366,6 @@ func (w *watcher) sayBeyond() {
 	}
 }
 
-// flush writes the buffer, and then the notes.
 func (w *watcher) flush() error {
 	closed := w.pipe.closed
 	if err := w.out.Flush(); err != nil {

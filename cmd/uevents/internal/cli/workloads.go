@@ -18,13 +18,11 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// workloadFlags are the flags that select the records of units, containers and pods.
 type workloadFlags struct {
 	units, containers, pods []string
 	root                    string // of the machine's files
 }
 
-// workloadHelp is the part on these flags in the help topic about conditions.
 const workloadHelp = `--unit, --container and --pod select what a unit of systemd, a container or a pod writes. Of
 the same flag each value may match, of different ones all have to. A unit that starts later is
 selected, too. Names of containers and pods are looked up once, at the start, in the files of
@@ -84,7 +82,6 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	return appendIn(list, "container_id", containers), nil
 }
 
-// unitName matches names of units and patterns for them.
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)
 
 func unitCondition(name string) (string, error) {
@@ -168,7 +165,6 @@ func resolve(names []string, of func(name string) ([]string, error)) (ids []stri
 	return slices.Compact(ids), nil
 }
 
-// hintForName adds the remedy to an error of a name.
 func hintForName(err error) error {
 	missing, notFound := errors.AsType[*workload.NotFoundError](err)
 	ambiguous, several := errors.AsType[*workload.AmbiguousError](err)

@@ -1,8 +1,7 @@
 // Package flight keeps the latest records of events in the kernel's rings, and writes them when a trigger fires.
 //
 // Each event is opened twice: without a filter, into rings that are overwritten and wake no reader; and with the filter
-// of the trigger, into a small ring whose records wake the recorder. Between triggers the recorder sleeps; the programs
-// pay for their records and for the filter.
+// of the trigger, into a small ring whose records wake the recorder. The programs pay for both.
 package flight
 
 import (
@@ -21,8 +20,7 @@ import (
 
 // Options configure a Recorder.
 type Options struct {
-	// Reader selects the events to keep. Its BufferSize is the size of each CPU's ring. Dump calls its Notify; for the
-	// trigger, a goroutine of the recorder does.
+	// Reader selects the events to keep, with a BufferSize for each CPU. Dump, or the trigger's goroutine, calls Notify.
 	Reader reader.Options
 	// Keep is the maximum age of the records to write; 0 means all records in the rings.
 	Keep time.Duration
@@ -144,7 +142,6 @@ func (r *Recorder) watch(ctx context.Context) {
 	}
 }
 
-// causeOf returns the record of a trigger as a cause.
 func causeOf(ev *reader.Event) Cause {
 	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: ev.Message}
 	if ev.Process != nil {

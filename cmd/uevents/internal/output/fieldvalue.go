@@ -130,7 +130,6 @@ func findField(ev *reader.Event, name string) (f fieldValue, found bool) {
 
 func isSeparator(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// append appends the value as JSON, or as text.
 func (f *fieldValue) append(b []byte, json bool) []byte {
 	switch {
 	case f.plain.json == "":

@@ -63,7 +63,6 @@ func (j *jsonWriter) appendSelected(b []byte, ev *reader.Event) []byte {
 	return b
 }
 
-// appendAll appends the members of all columns.
 func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
 	lists := &around[partsOf(ev)]
 	b = j.appendColumns(b, ev, lists[0])
@@ -92,7 +91,6 @@ func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
 	return j.appendColumns(b, ev, lists[2])
 }
 
-// appendColumns appends the members of some columns.
 func (j *jsonWriter) appendColumns(b []byte, ev *reader.Event, list []*jsonColumn) []byte {
 	for _, col := range list {
 		start := len(b)
@@ -155,7 +153,6 @@ func (m *threadMembers) keep(members []byte, ev *reader.Event) {
 	m.members, m.tid, m.cpu = append(m.members[:0], members...), ev.TID, ev.CPU
 }
 
-// appendStack appends a member with the functions of a stack.
 func appendStack(b []byte, frames []symbols.Frame) []byte {
 	if len(frames) == 0 {
 		return b
@@ -193,7 +190,6 @@ func (j *jsonWriter) line(b []byte) error {
 	return err
 }
 
-// kindLost is the kind of lines that report records that the kernel lost.
 const kindLost = "lost"
 
 func (j *jsonWriter) Lost(name string, n uint64, at time.Time) error {
@@ -219,13 +215,11 @@ func ParseLost(v reader.Value) (name string, n uint64, at time.Time, lost bool, 
 
 func (j *jsonWriter) Close() error { return nil }
 
-// jsonColumn is a column as a member of a JSON object.
 type jsonColumn struct {
 	key    shortText // the comma, the name and the colon in front of a value
 	append func(b []byte, from *reader.Event, c *clock, json bool) []byte
 }
 
-// jsonField is a selected column or field.
 type jsonField struct {
 	key shortText
 	selected
@@ -250,13 +244,11 @@ var (
 	threadColumns  = columnRange("tid", "cpu") // behind those of the process
 )
 
-// columnRange returns the columns between two of them, and these.
 func columnRange(first, last string) []*jsonColumn {
 	return jsonColumns[indexOf(first) : indexOf(last)+1]
 }
 
-// around has the other columns of events that have parts, in order: those before nameColumns, those behind them, and those behind
-// threadColumns.
+// around has the other columns of events that have parts: those before nameColumns, behind them, and behind threadColumns.
 var around = func() (lists [allParts + 1][3][]*jsonColumn) {
 	same := slices.Concat(nameColumns, processColumns, threadColumns)
 	for have := range lists {

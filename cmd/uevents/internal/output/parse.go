@@ -11,8 +11,7 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// ParseEvent sets an event from the object that -o json writes. It ignores unknown members: later versions may add some. An
-// error says what is no member of a record.
+// ParseEvent sets an event from the object that -o json writes. It ignores unknown members, which later versions may add.
 func ParseEvent(ev *reader.Event, v reader.Value) error {
 	*ev = reader.Event{CPU: -1}
 	known := false
@@ -161,7 +160,6 @@ func count[T any](name string, at func(*T) *uint64) member[T] {
 	return m
 }
 
-// numeric is an integer or a float.
 func numeric[T any](name string, at func(*T) *reader.Value) member[T] {
 	return member[T]{
 		name: name, kind: aNumber,
@@ -298,7 +296,6 @@ func named[T any, N interface {
 	}
 }
 
-// element is how an element of an array is written and read.
 type element[E any] struct {
 	append func(b []byte, e *E, c *clock) []byte
 	parse  func(v reader.Value) (E, error)
@@ -309,7 +306,6 @@ var (
 	counts = element[uint64]{func(b []byte, e *uint64, _ *clock) []byte { return attrjson.AppendUint(b, *e) }, parseCount}
 )
 
-// objects are the elements of an array that have members.
 func objects[E any](members []member[E]) element[E] {
 	return element[E]{
 		append: func(b []byte, e *E, c *clock) []byte { return appendObject(b, members, e, c) },

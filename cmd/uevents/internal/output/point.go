@@ -11,7 +11,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// appendPoint appends the main values of a data point as text.
 func appendPoint(b []byte, p *reader.Point) []byte {
 	put := func(name string, v reader.Value) {
 		if v.Type() != reader.TypeNull {
@@ -43,7 +42,6 @@ func appendPoint(b []byte, p *reader.Point) []byte {
 	return append(b[:start], b[start+1:]...)
 }
 
-// pointMembers are the members of a data point.
 var pointMembers = []member[reader.Point]{
 	named("type", "", 0, reader.PointOTLP, func(p *reader.Point) *reader.PointType { return &p.Type }),
 	str("unit", "", func(p *reader.Point) *string { return &p.Unit }),
@@ -135,7 +133,6 @@ var nestedEvents = objects([]member[reader.NestedEvent]{
 	fields("fields", "", func(e *reader.NestedEvent) *[]reader.Field { return &e.Attributes }),
 })
 
-// nestedLinks are the members of a link of a span.
 var nestedLinks = objects([]member[reader.NestedLink]{
 	id("trace_id", "", func(l *reader.NestedLink) []byte { return l.TraceID[:] }),
 	id("span_id", "", func(l *reader.NestedLink) []byte { return l.SpanID[:] }),
@@ -173,7 +170,6 @@ func parseHeader(ev *reader.Event, v reader.Value) error {
 	return parseObject(headerMembers, ev.Header, v)
 }
 
-// addresses are the elements of a stack.
 var addresses = element[uint64]{
 	append: func(b []byte, e *uint64, _ *clock) []byte {
 		return append(strconv.AppendUint(append(b, `"0x`...), *e, 16), '"')

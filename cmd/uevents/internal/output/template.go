@@ -103,7 +103,6 @@ func (t *templateWriter) writeParts(ev *reader.Event) error {
 	return err
 }
 
-// set sets what the template gets by a name.
 func (t *templateWriter) set(name string, ev *reader.Event) {
 	s := selectedOf(name)
 	if t.b = s.append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
@@ -121,8 +120,7 @@ type namedParts struct {
 	all   bool // it uses the event as a whole, such as a range over it does
 }
 
-// partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it changes to name the field
-// of a group as [reader.Event.Lookup] does.
+// partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it makes one name.
 func partsNamed(t *template.Template) (p namedParts) {
 	for _, associated := range t.Templates() {
 		p.see(associated.Root, associated == t)
@@ -207,7 +205,6 @@ func (p *namedParts) name(path []string) string {
 	return name
 }
 
-// templatePart is a text, and what is shown behind it.
 type templatePart struct {
 	text string
 	selected
@@ -269,13 +266,11 @@ const (
 	allParts = 1<<iota - 1
 )
 
-// indexOf returns the index of a column.
 func indexOf(name string) int {
 	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 }
 
-// partsOf returns the parts of an event. It looks at most fields of each event: adding up numbers and lengths takes one instruction for a
-// field, a comparison two.
+// partsOf returns the parts of an event. It adds up most fields, with one instruction for each; comparing takes two.
 func partsOf(ev *reader.Event) (p part) {
 	if ev.Kind == reader.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
 		uint32(ev.SpanKind)|uint32(ev.Status)|ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || ev.Duration != 0 || ev.ParentRemote ||

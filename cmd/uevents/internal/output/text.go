@@ -19,8 +19,7 @@ import (
 //	20:41:07.318 DEBUG myapp[812] cache miss               key=user:41 shard=3
 //	20:41:07.320 SPAN  myapp[812] GET /users/{id} 12.4ms   status=error trace=4bf92f35
 //
-// Each event is one line of printable characters, for any bytes that programs write. With stacks, each function is such
-// a line below the event.
+// Each event is one line of printable characters, for any bytes. With stacks, each function is a line below it.
 type textWriter struct {
 	w      io.Writer
 	b      []byte
@@ -120,13 +119,11 @@ func (t *textWriter) field(b []byte, name string, v reader.Value) []byte {
 	return f.appendWord(t.name(b, name))
 }
 
-// name appends the name in front of a value.
 func (t *textWriter) name(b []byte, name string) []byte {
 	b = t.on(append(b, ' '), Faint)
 	return t.off(append(appendWord(b, name), '='), Faint)
 }
 
-// plainFields appends fields that are JSON still.
 func (t *textWriter) plainFields(b []byte, json string) []byte {
 	for fields := (plainMembers{json}); ; {
 		name, value, ok := fields.next()
@@ -228,7 +225,6 @@ const (
 // gutter is a column of text that keeps its place: it is as wide as the widest text was until now.
 type gutter int
 
-// pad appends spaces behind a text of n characters.
 func (g *gutter) pad(b []byte, n int) []byte {
 	*g = max(*g, gutter(n))
 	for ; n < int(*g); n++ {
@@ -305,8 +301,7 @@ const (
 	Green  = "\x1b[32m"
 	Yellow = "\x1b[33m"
 
-	// ClearLine clears from the cursor to the end of the line, ClearScreen moves the cursor to the top left corner and clears
-	// the screen.
+	// ClearLine clears the line behind the cursor, ClearScreen moves the cursor to the top left and clears the screen.
 	ClearLine   = "\x1b[K"
 	ClearScreen = "\x1b[H\x1b[J"
 
@@ -315,8 +310,7 @@ const (
 	reset = "\x1b[0m"
 )
 
-// UseColor says whether what is written is coloured: mode is always, never, or auto, which is on a terminal that knows
-// colours unless NO_COLOR (https://no-color.org) is set.
+// UseColor reports whether to colour: mode is always, never, or auto: on a terminal, without NO_COLOR (no-color.org).
 func UseColor(mode string, terminal bool) bool {
 	return mode == "always" || mode == "auto" && terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

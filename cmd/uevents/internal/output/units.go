@@ -183,7 +183,6 @@ func appendSeconds(b []byte, ns uint64) []byte {
 	return appendDigits(b, ns%1e9/1e3, 6)
 }
 
-// appendDigits appends a number of at least n digits.
 func appendDigits(b []byte, v uint64, n int) []byte {
 	var digits [20]byte
 	for i := n - 1; i >= 0; i-- {

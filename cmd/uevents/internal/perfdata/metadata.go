@@ -17,7 +17,6 @@ type section struct{ offset, size uint64 }
 
 func sectionAt(b []byte) section { return section{order.Uint64(b), order.Uint64(b[8:])} }
 
-// sectionFile is a file with sections.
 type sectionFile interface {
 	io.ReaderAt
 	io.Seeker
@@ -166,7 +165,6 @@ func (r *Reader) addEvent(attr, ids []byte) error {
 	return r.resolve(l)
 }
 
-// addFeature adds what a file says about its machine.
 func (r *Reader) addFeature(id uint64, b []byte) {
 	if id == featureClockData && len(b) >= 24 { // u32 version, clock; u64 time of day, time of the clock
 		r.wallClock = order.Uint32(b[4:])
@@ -280,7 +278,6 @@ func (c *cursor) text() string {
 	return s
 }
 
-// parseFormats parses the section of formats, by number of the tracepoint.
 func parseFormats(b []byte) (map[uint64]*tracepointFormat, error) {
 	c := &cursor{b: b}
 	start := c.take(10)

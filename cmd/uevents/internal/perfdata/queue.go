@@ -10,7 +10,6 @@ import (
 	"math"
 )
 
-// record is one record of the file.
 type record struct {
 	bytes []byte // header included
 	time  uint64
@@ -21,8 +20,7 @@ func (r record) kind() uint32 { return order.Uint32(r.bytes) }
 func (r record) misc() uint16 { return order.Uint16(r.bytes[4:]) }
 func (r record) body() []byte { return r.bytes[recordHeader:] }
 
-// queue sorts the records of a file by time. Records of several CPUs come in rounds: the records of a round are at
-// least as new as the newest one two rounds before.
+// queue sorts records by time. Those of a round of all CPUs are newer than the newest two rounds before.
 type queue struct {
 	buf     *bufio.Reader
 	waiting recordHeap
@@ -46,7 +44,6 @@ const (
 	recordSize = 128
 )
 
-// pop returns the record that is next in time.
 func (q *queue) pop(r *Reader) (record, error) {
 	for {
 		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release || q.bytes > q.limit) {
@@ -63,7 +60,6 @@ func (q *queue) pop(r *Reader) (record, error) {
 	}
 }
 
-// read reads one record.
 func (q *queue) read(r *Reader) error {
 	q.at = q.next
 	var header [recordHeader]byte
@@ -121,10 +117,8 @@ func (q *queue) read(r *Reader) error {
 	return nil
 }
 
-// leastBody is the size that records must have behind their header.
 var leastBody = map[uint32]int{typeAuxtrace: 8, typeTracingData: 4, typeHeaderAttr: leastAttr, typeFeature: 8}
 
-// malformed returns an error about the record that is read.
 func (q *queue) malformed(format string, args ...any) error {
 	return malformed("its record at byte %d "+format, append([]any{q.at}, args...)...)
 }
@@ -137,7 +131,6 @@ func (q *queue) cut(err error) error {
 	return q.malformed("cannot be read: %w", err)
 }
 
-// skip skips data that follows a record.
 func (q *queue) skip(n uint64) error {
 	if n > math.MaxInt64 {
 		return q.malformed("has %d bytes of other data", n)
@@ -177,10 +170,8 @@ func (h recordHeap) Less(i, j int) bool {
 }
 func (h recordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push implements [heap.Interface].
 func (h *recordHeap) Push(x any) { *h = append(*h, x.(record)) }
 
-// Pop implements [heap.Interface].
 func (h *recordHeap) Pop() any {
 	last := len(*h) - 1
 	r := (*h)[last]

@@ -33,8 +33,7 @@ type started struct {
 	rest []byte
 }
 
-// writeSpan writes a span as a slice. Both its beginning and its end come from its record, so they stay in order even
-// if the program's clock changes.
+// writeSpan writes a span as a slice. Its beginning and end are in order even if the program's clock changes.
 func (p *Writer) writeSpan(ev *reader.Event) {
 	key := spanqueue.KeyOf(ev)
 	p.started.Take(key)
@@ -77,7 +76,6 @@ func (p *Writer) writeSpan(ev *reader.Event) {
 	p.event(end, track, sliceEnd, nil)
 }
 
-// describeSpan appends the data at the beginning of a slice.
 func (p *Writer) describeSpan(m *message, ev *reader.Event) {
 	p.describeEvent(m, ev)
 	annotateIDs(m, ev)
@@ -152,8 +150,7 @@ func (p *Writer) start(ev *reader.Event) {
 	p.started.Grow(p.started.Add(key, started{p.happened(ev, ev.Timestamp), rest.data}, 0), len(rest.data))
 }
 
-// writeUnfinished writes the spans that did not end, each on its own track: a slice without an end encloses all later
-// ones.
+// writeUnfinished writes the spans that did not end on tracks of their own: they would enclose all later slices.
 func (p *Writer) writeUnfinished() {
 	for p.waiting.Evict() {
 	}
@@ -195,7 +192,6 @@ type placed struct {
 	parent     spanID
 }
 
-// sliceTrack is a track of a trace, with its outermost slices in order of time.
 type sliceTrack struct {
 	uuid   uint64
 	slices []placed
@@ -204,7 +200,6 @@ type sliceTrack struct {
 // noSpan is the parent of slices that no span may enclose.
 var noSpan = spanID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// nesting chooses tracks for spans.
 type nesting struct {
 	recent, old map[traceKey][]*sliceTrack
 	slices      int                           // on tracks of recent traces
@@ -244,8 +239,7 @@ func (n *nesting) place(key traceKey, id, parent spanID, begin, end uint64) (uui
 	return best.uuid
 }
 
-// tracks returns the tracks of a trace. It forgets a trace after maxTraces other traces, or maxSlices of their slices,
-// without a span of it.
+// tracks returns the tracks of a trace. It forgets a trace without a span for maxTraces traces or maxSlices slices.
 func (n *nesting) tracks(key traceKey) []*sliceTrack {
 	list, ok := n.recent[key]
 	if ok && n.slices < maxSlices {

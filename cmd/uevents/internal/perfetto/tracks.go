@@ -13,7 +13,6 @@ const (
 	maxCounters  = 4096
 )
 
-// thread is a thread of a process.
 type thread struct {
 	process uint64 // its track
 	tid     int32
@@ -33,13 +32,11 @@ func (p *process) runs(q *reader.Process) bool {
 	return p.comm == "" || q.Comm == "" || p.comm == q.Comm
 }
 
-// counterKey identifies a counter.
 type counterKey struct {
 	process uint64 // its track, 0 for the machine
 	name    string // including the attributes of the series
 }
 
-// tracks holds the ids of the described tracks.
 type tracks struct {
 	processes map[int32]process
 	threads   map[thread]uint64
@@ -58,7 +55,6 @@ func remember[K comparable, V any](m map[K]V, key K, v V, limit int) {
 	m[key] = v
 }
 
-// describe appends a packet with the description of a track.
 func (p *Writer) describe(uuid uint64, rest func(m *message)) {
 	begin := p.m.begin(tracePacket)
 	p.m.uint(packetSequence, sequence)
@@ -117,8 +113,7 @@ func (p *Writer) threadTrack(ev *reader.Event) uint64 {
 	return uuid
 }
 
-// openSpans describes a new track for spans of a process that is already described. Perfetto draws tracks of one
-// process with the same name as one group.
+// openSpans describes a new track for spans of a known process. Perfetto groups a process's tracks of one name.
 func (p *Writer) openSpans(pid int32) uint64 {
 	uuid, parent := p.newUUID(), p.processUUID(pid)
 	if known, ok := p.tracks.processes[pid]; ok {

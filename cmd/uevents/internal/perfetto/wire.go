@@ -104,7 +104,6 @@ func (m *message) string(n protowire.Number, s string) {
 	m.data = protowire.AppendString(protowire.AppendTag(m.data, n, protowire.BytesType), strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// raw appends encoded fields.
 func (m *message) raw(fields []byte) { m.data = append(m.data, fields...) }
 
 // begin begins a message as a field. Fields appended until the call of end belong to it.

@@ -1,9 +1,7 @@
 // Package perfetto writes events in the format of Perfetto. https://ui.perfetto.dev draws them on one timeline with the
-// scheduler's events: spans as nested slices, log records on the threads that wrote them, metrics as counters. Flows
-// connect the events of a trace.
+// scheduler's events: spans as slices, log records on their threads, metrics as counters. Flows connect traces.
 //
-// The file is a Trace of Perfetto's protobuf schema. Times are in CLOCK_MONOTONIC; snapshots relate it to the other
-// clocks.
+// The file is a Trace of Perfetto's schema, in CLOCK_MONOTONIC; snapshots relate it to the other clocks.
 package perfetto
 
 import (
@@ -20,8 +18,7 @@ import (
 // sequence is the number of the file's only sequence of packets.
 const sequence = 1
 
-// snapshotEvery is the interval between clock snapshots, in the time of the events: clocks drift, and one of them stops
-// while a machine sleeps.
+// snapshotEvery is the interval between clock snapshots, in event time: clocks drift, and one stops in sleep.
 const snapshotEvery = 10 * time.Second
 
 // Clocks are readings of clocks at one moment, in nanoseconds.
@@ -38,8 +35,7 @@ type Options struct {
 
 // Writer writes events. It implements output.Writer, and is not safe for concurrent use. Its memory is bounded.
 //
-// It writes each event with one call of the destination's Write. After an error the last packet of the file may be
-// incomplete; Perfetto ignores such a packet.
+// It writes each event with one Write. After an error the last packet may be incomplete; Perfetto ignores it.
 type Writer struct {
 	w    io.Writer
 	o    Options
@@ -97,8 +93,7 @@ func (p *Writer) Write(ev *reader.Event) error {
 	return p.flush()
 }
 
-// Lost writes how many records of an event the kernel lost so far, as a counter. Before the first event it remembers them
-// only: events say how the clocks differ.
+// Lost writes how many records of an event were lost so far, as a counter, from the first event on, which has clocks.
 func (p *Writer) Lost(name string, n uint64, at time.Time) error {
 	p.lost[name] += n
 	if !p.begun {
@@ -134,7 +129,6 @@ func (p *Writer) Close() error {
 	return p.flush()
 }
 
-// flush writes the encoded packets.
 func (p *Writer) flush() error {
 	if len(p.m.data) == 0 {
 		return nil
@@ -241,8 +235,7 @@ func (p *Writer) recorded(ev *reader.Event) uint64 {
 	return p.monotonic(ev.Time)
 }
 
-// happened returns the program's own time of an event if it is plausible: before the record, and at most maxDelay. An
-// exporter writes records some time after their events.
+// happened returns the program's time of an event if plausible: at most maxDelay before a late exporter's record.
 func (p *Writer) happened(ev *reader.Event, at time.Time) uint64 {
 	return plausible(p.monotonic(at), p.recorded(ev))
 }

@@ -10,7 +10,6 @@ import (
 	"sort"
 )
 
-// executable is a mapped program or library.
 type executable struct {
 	segments []elf.ProgHeader
 	golang   *goTable    // nil if there is none
@@ -19,8 +18,7 @@ type executable struct {
 	bytes    int // approximate memory
 }
 
-// readExecutable reads the tables of an ELF file. It fails only if the file is no valid ELF file: one that has no
-// symbols gives frames without functions.
+// readExecutable reads the tables of an ELF file. Without symbols, frames have no functions. Other files fail.
 func readExecutable(r io.ReaderAt) (x *executable, err error) {
 	defer func() { // debug/elf panics at some files
 		if p := recover(); p != nil {
@@ -104,8 +102,7 @@ func (x *executable) address(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// appendFrames appends the functions at an address of the file, innermost first. It reports whether the address belongs
-// to a known function.
+// appendFrames appends the functions at an address, innermost first. It returns false for an unknown function.
 func (x *executable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if x.golang != nil {
 		if frames, ok := x.golang.appendFrames(frames, addr); ok {
@@ -228,8 +225,7 @@ type cFunction struct {
 	addr, end uint64
 }
 
-// readSymbols reads the functions of the ELF tables, which C programs have. Those of Go are in the other table,
-// with lines.
+// readSymbols reads the functions of the ELF tables, those of C. Those of Go are in the other table.
 func (x *executable) readSymbols(f *elfFile) {
 	names := maxNames
 	// It is stripped, or dynamic symbols are all there is.

@@ -45,7 +45,6 @@ func (t table) u32(order binary.ByteOrder, offset uint64) uint32 {
 	return order.Uint32(t)
 }
 
-// maxText limits names and paths.
 const maxText = 4096
 
 // until0 returns the bytes up to the next zero, but no more than a limit.
@@ -138,7 +137,6 @@ func (t *goTable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	return f.appendFrame(frames, t.names.text(uint64(f.u32(4))), pc, false), true
 }
 
-// function is a runtime._func.
 type function struct {
 	t     *goTable
 	b     table
@@ -199,7 +197,6 @@ type inlinedCall struct {
 	parent uint64 // the address of the call
 }
 
-// inlinedAt returns the innermost inlined call at an address.
 func (f *function) inlinedAt(pc uint64) (inlinedCall, bool) {
 	size, npcdata := f.fixedSize(), f.u32(28)
 	if f.t.inlined == nil || npcdata <= pcdataInlTreeIndex || uint64(len(f.b)) < size || f.b[size-1] <= funcdataInlTree {
@@ -219,8 +216,7 @@ func (f *function) inlinedAt(pc uint64) (inlinedCall, bool) {
 	return inlinedCall{f.t.names.text(uint64(name)), f.entry + uint64(parent)}, true
 }
 
-// value returns the value at an address from a table of pairs (difference of the value, difference of the address):
-// runtime.pcvalue.
+// value returns the value at an address from a table of pairs (value delta, address delta): runtime.pcvalue.
 func (f *function) value(offset uint32, pc uint64) (int32, bool) {
 	if offset == 0 {
 		return 0, false

@@ -25,8 +25,7 @@ const (
 // refresh is the minimum interval for reading a process's mappings again after an unknown address.
 const refresh = time.Second
 
-// Table finds the functions of processes. It caches files and mappings, within limits, even after processes have ended.
-// It must not be used concurrently.
+// Table finds the functions of processes. It caches within limits, also ended ones. It is not for concurrent use.
 type Table struct {
 	proc        string // "" in a table of a recording
 	processes   map[int32]*process
@@ -50,7 +49,6 @@ func newTable(proc string) *Table {
 	return &Table{proc: proc, processes: map[int32]*process{}, executables: map[identity]*executable{}, now: time.Now}
 }
 
-// recorded reports whether the table is for the processes of a recording.
 func (t *Table) recorded() bool { return t.proc == "" }
 
 // Mappings returns the executable mappings of a process. The caller must not change them.
@@ -74,7 +72,6 @@ func (t *Table) appendFrames(frames []Frame, pid int32, stack []uint64) []Frame 
 	return frames
 }
 
-// at returns the functions at an address.
 func (t *Table) at(p *process, pid int32, addr uint64) []Frame {
 	if frames, ok := p.frames[addr]; ok {
 		return frames
@@ -144,7 +141,6 @@ func (t *Table) openExecutable(pid int32, m *Mapping) (*executable, identity) {
 	return x, id
 }
 
-// evict removes the least recently used executable.
 func (t *Table) evict() {
 	var oldest identity
 	least := ^uint64(0)
@@ -168,7 +164,6 @@ func (t *Table) open(pid int32, m *Mapping) (*os.File, identity, error) {
 	return f, id, err
 }
 
-// identity identifies an open file and its version.
 type identity struct {
 	device, inode  uint64
 	path           string // on systems without inodes
@@ -219,8 +214,7 @@ func identified(f *os.File, err error) (*os.File, identity, error) {
 	return f, id, nil
 }
 
-// identify returns the identity of a file, an error if it is no regular one. Files that the kernel makes up when they
-// are read have no size.
+// identify returns the identity of a regular file. Files that the kernel generates on reading have no size.
 func identify(f *os.File) (identity, error) {
 	st, err := f.Stat()
 	if err != nil {

@@ -35,7 +35,6 @@ type AmbiguousError struct {
 	Matches    []string // what tells them apart
 }
 
-// maxListed is how many matches an error lists.
 const maxListed = 10
 
 func (e *AmbiguousError) Error() string {

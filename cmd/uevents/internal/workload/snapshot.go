@@ -99,7 +99,6 @@ func dataHome() string {
 	return filepath.Join(home, ".local/share")
 }
 
-// place returns the path of a file or directory that is looked at.
 func (s *Snapshot) place(path string) string {
 	s.places = append(s.places, path)
 	return filepath.Join(s.root, path)

@@ -62,8 +62,7 @@ func (s *Snapshot) readProcesses() {
 	}
 }
 
-// ProgramOf returns the name of the program of a process, whose directory in /proc is given, as records have it. The error says why
-// the name is that of the process.
+// ProgramOf returns the program's name of a process, given its directory in /proc. An error says why it is the process's name.
 func ProgramOf(dir string) (string, error) {
 	exe, err := sys.Executable(dir)
 	if err == nil {
@@ -308,7 +307,6 @@ func (s *Snapshot) entries(r *os.Root) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// read reads a regular file.
 func read(r *os.Root, name string) ([]byte, error) {
 	f, err := r.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no writer to wait for
 	if err != nil {

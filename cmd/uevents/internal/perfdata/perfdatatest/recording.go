@@ -123,7 +123,6 @@ func (r *Recording) Record(kind uint32, misc uint16, body []byte) {
 	r.records, r.stream = append(r.records, b...), append(r.stream, b...)
 }
 
-// describe adds a record that a file has in its sections.
 func (r *Recording) describe(kind uint32, body []byte) {
 	r.stream = append(r.stream, record(kind, 0, body)...)
 }

@@ -38,10 +38,8 @@ const SpanName = "span"
 // Parts returns the key of Report.Whole for numbers of events and links.
 func Parts(events, links int) string { return fmt.Sprintf("%d events, %d links", events, links) }
 
-// interval is the time between two reports.
 const interval = 100 * time.Millisecond
 
-// counter counts what the exporters of one report get, at the same time.
 type counter struct {
 	config *Config
 
@@ -160,7 +158,6 @@ func (c *counter) detail(attributes pcommon.Map) {
 	c.report.Events[text(attributes, "user_events.name")]++
 }
 
-// origin counts the records of a resource.
 func (c *counter) origin(resource pcommon.Resource, n int) {
 	c.report.Containers[text(resource.Attributes(), "container.id")] += n
 	c.report.Programs[text(resource.Attributes(), "process.executable.name")] += n
@@ -181,7 +178,6 @@ func text(attributes pcommon.Map, key string) string {
 	return v.AsString()
 }
 
-// write replaces the report.
 func (c *counter) write() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
