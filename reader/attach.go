@@ -128,7 +128,8 @@ func (r *Reader) begin(refused error) error {
 	return nil
 }
 
-// NoMatchError is the error of [Open] if no event matches, now or later. It wraps [fs.ErrNotExist] and Kernel.
+// NoMatchError is the error of [Open] if no event matches Options.Events, and none that appears later is read. It wraps
+// [fs.ErrNotExist] and Kernel.
 type NoMatchError struct {
 	Patterns []string
 	Kernel   error // why the kernel did not permit to look at its events, or nil

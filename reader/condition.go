@@ -49,7 +49,8 @@ type Condition struct {
 	leaves []*leaf
 }
 
-// ParseCondition parses a condition. The error shows the place, and wraps [fs.ErrInvalid].
+// ParseCondition parses a condition. The error says what is wrong and where, and wraps
+// [fs.ErrInvalid].
 func ParseCondition(text string) (*Condition, error) {
 	x, err := condition.Parse(text)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 type ConditionPlan struct {
 	// Never is set if no record of the tracepoint can match: a Reader does not attach to it.
 	Never bool
-	// Kernel is the part that the kernel evaluates, a filter; empty if none. The kernel does not record what fails it.
+	// Kernel is the part that the kernel evaluates, as its filters write it; empty if it evaluates nothing. Records that do not match
+	// it are not recorded.
 	Kernel string
 	// Reader are the comparisons that are left to the reader, which decodes the records; none if the kernel evaluates all.
 	Reader []string

@@ -22,7 +22,8 @@ type original struct {
 // maxOriginals is how many records of all processes may come between a record and its copy, apart from copies.
 const maxOriginals = 16384
 
-// IsCopy reports whether ev is the copy of an event that was passed before. Pass events in the order of writing.
+// IsCopy reports whether ev is the copy of an event that was passed before. Events must be passed in the order in which they were
+// written.
 func (c *Copies) IsCopy(ev *Event) bool {
 	if ev.Kind != KindLog || ev.leveled && !ev.Duplicate {
 		return false

@@ -17,7 +17,8 @@ import (
 // ErrMalformed reports a record that does not fit the format of its tracepoint. Errors of [Decoder.Decode] wrap it.
 var ErrMalformed = errors.New("malformed record")
 
-// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it, with an Event each.
+// Decoder decodes the records of one tracepoint. It is immutable: goroutines may share it if each decodes into its own
+// Event.
 type Decoder struct {
 	system, name string
 	registered   string // the name that the program gave the event
@@ -145,7 +146,8 @@ const (
 	// DecodeFull recognises log records, spans and metrics: see docs/wire-formats.md.
 	DecodeFull DecodeMode = iota
 	// DecodePlain gives fields no meaning. Every event is of [KindOther] and has all fields of its record under their own
-	// names, in their order, texts as in the record, escapes and JSON included. EventName, Severity and Header are set.
+	// names and in their order, and texts are as in the record, escapes and JSON included. EventName, Severity and Header of
+	// EventHeader events are set.
 	DecodePlain
 	// DecodeJSON is DecodeFull, but leaves attributes that a program wrote as JSON in Event.FieldsJSON, where this is the JSON
 	// that [AppendJSON] would write, and the record has no other fields. Event.Fields is then empty. It is for tools that write

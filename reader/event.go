@@ -11,7 +11,8 @@ import (
 // Event is one decoded record of any program, language and encoding. The zero Event is ready to be decoded into. Decoding
 // never changes what an Event referred to before: a copy of the struct stays as it is, unless [DecodeOptions].Reuse is set.
 //
-// The texts of an Event are those of the program, without escapes, and unsafe to print: see [Value.AppendText].
+// The texts of an Event are those that the program logged, without escapes, and are not safe to print: see
+// [Value.AppendText].
 type Event struct {
 	// Time and place of the record, as the kernel recorded them. [Decoder.Decode] leaves these fields unchanged.
 	Time      time.Time // the machine's clock
@@ -30,16 +31,19 @@ type Event struct {
 	System, Name string // of the tracepoint
 	Kind         Kind
 
-	// Severity is that of a log record, or of an EventHeader event's level; else 0. SeverityText is the program's name.
+	// Severity is the severity of a log record, or of the level of an EventHeader event; else 0. SeverityText is the
+	// program's own name for it, such as INFO+1, or empty.
 	Severity     Severity
 	SeverityText string
 
-	// Message is the body of a log record (text or JSON), or the name of a span, span event or metric, or else empty.
+	// Message is the body of a log record (as JSON if the body is not a text), or the name of a span, span event or
+	// metric. It is empty for events that have only fields.
 	Message string
 	// Body is the body of a log record with its type.
 	Body Value
 	// EventName is the program's name for this kind of event: the event name of a log record, the name in an
-	// EventHeader event, or the tracepoint's name for a declared record without message. It is empty without a name.
+	// EventHeader event, or the tracepoint's name for a declared record, which has no message. It is empty if no name
+	// distinguishes the record from others of its Kind.
 	EventName string
 
 	// Ids are zero if the record has none. For KindSpanEvent and KindSpanLink, SpanID is the span that it belongs to.
@@ -58,7 +62,8 @@ type Event struct {
 	Status        Status
 	StatusMessage string
 	Duration      time.Duration
-	// EventCount and LinkCount number the span's events and links; NestedEvents and NestedLinks are in its record.
+	// EventCount and LinkCount are the numbers of the span's events and links, in its record or in separate records.
+	// NestedEvents and NestedLinks are those in the record.
 	EventCount, LinkCount uint32
 	NestedEvents          []NestedEvent
 	NestedLinks           []NestedLink
@@ -154,7 +159,8 @@ func (ev *Event) reset(d *Decoder) {
 	ev.Decoder = d
 }
 
-// Kind is the kind of an [Event]. Fields determine it, never the tracepoint's name: see docs/wire-formats.md.
+// Kind is the kind of an [Event]. The fields of the record determine it, never the name of the tracepoint: see
+// docs/wire-formats.md.
 type Kind uint8
 
 // The kinds of events.

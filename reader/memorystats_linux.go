@@ -131,7 +131,8 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	return t, nil
 }
 
-// Overran reports whether records may have been lost or not been written since the last call. Programs learn that this reader lives, also if it does not read.
+// Overran reports whether records may have been lost, or kept from being written, since the last call. Programs learn that this reader lives, though it may leave
+// records unread.
 func (m *memorySession) Overran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

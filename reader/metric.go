@@ -29,7 +29,8 @@ var pointNames = [...]string{"none", "gauge", "sum", "histogram", "exponential h
 // String returns the name of the type, such as "histogram".
 func (t PointType) String() string { return name(pointNames[:], t) }
 
-// Temporality tells the start of the interval of a sum or a histogram, in OpenTelemetry's numbers.
+// Temporality tells the start of the interval that a sum or a histogram covers, with the numbers of OpenTelemetry's
+// protocol.
 type Temporality uint8
 
 // The temporalities.

@@ -21,14 +21,17 @@ const (
 	// NoticeNoWriter: the last process that was seen to write the event has exited. The event stays attached, and
 	// meanwhile a program that registers other fields under its name gets EADDRINUSE.
 	NoticeNoWriter
-	// NoticeDetached: the event was detached after its last writer exited: Options.DetachAtExit, or shared memory.
+	// NoticeDetached: the event was detached after its last writer exited, because of Options.DetachAtExit, or because it was in
+	// shared memory.
 	NoticeDetached
-	// NoticeLost: the rings had no room for Count records since the last such notice, at least a second ago.
+	// NoticeLost: the kernel lost Count records of the event since the last notice of this kind, at least a second ago,
+	// because the rings had no room.
 	NoticeLost
 	// NoticeTransport: the kernel's events are not read, but those in shared memory. Err has the reason.
 	NoticeTransport
 	// NoticeDisabled: programs that offer the event in shared memory had disabled it for at most Gap, because the Reader did not read
-	// for more than 10 s (the process was stopped, or its output not ready). It is enabled again. Missing records are not counted.
+	// for more than 10 s (the process was stopped, or its output was not ready) and their rings were full. Records of that time are in
+	// no count. The event is enabled again.
 	NoticeDisabled
 	// NoticeRefused: there are Count processes that the Reader has no permission to look into. They may offer events in shared memory.
 	// Err says which capabilities are missing. It comes once, and not with Options.Processes, of which each has a NoticeFailed.
@@ -225,7 +228,8 @@ func (r *Reader) forgetSources(st *perf.Stats) {
 // State is the part of Stats that needs no system call, however many events are attached.
 type State struct {
 	Attached int // events of the kernel and of shared memory that are attached
-	// NeverMatch is how many selected events are not attached: no record can meet Options.Where or be of Options.Kinds.
+	// NeverMatch is the number of events that Options.Events select and that are not attached: none of their records can meet
+	// Options.Where, or be of Options.Kinds.
 	NeverMatch int
 
 	// Each record that was read and not excluded is in one of Selected, Unselected and Copies.
@@ -277,7 +281,8 @@ type Stats struct {
 	Malformed uint64
 
 	CPUs int // number of online CPUs
-	// BufferSize is the size of each ring in bytes, less than Options.BufferSize for lack of memory or for errors.
+	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Those of
+	// errors may be smaller.
 	BufferSize int
 }
 
@@ -304,7 +309,7 @@ type EventStats struct {
 	LimitedTimes uint64
 }
 
-// Stats reads the counts of all events, with a system call for each event and CPU. After Next has returned [io.EOF] it returns
+// Stats reads the counts of all events. It makes a system call for each event and CPU. After Next has returned [io.EOF] it returns
 // the counts of that moment, which the notices of losses add up to, and after Close the last counts.
 func (r *Reader) Stats() (Stats, error) {
 	st, err := r.counts()

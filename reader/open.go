@@ -35,20 +35,24 @@ type Options struct {
 	Events []string
 	// Excludes are patterns of events that are not attached, even if they match Events.
 	Excludes []string
-	// Processes are the ids of the processes to read; nil means all. The Reader excludes others' records.
+	// Processes are the ids of the processes whose records are read; nil means all. The kernel records other processes
+	// too, and the Reader excludes their records.
 	Processes []int
-	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice, to whose processes recording is limited.
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
+	// in and below it. Open fails if it does not exist.
 	Cgroup string
 	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
 	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
 	Where *Condition
-	// Kinds are the kinds of events to attach to, nil means all. Events of several kinds, such as EventHeader, always attach.
+	// Kinds are the kinds of events to attach to, nil means all. Events whose records can be of several kinds, as those of EventHeader, are
+	// always attached.
 	Kinds []Kind
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
 	// version of the program can register it with other fields. If other processes still have it registered, the Reader
-	// attaches again at the third Poll, unless NoFollow is set; records meanwhile, and ends in other PID namespaces, are missed.
+	// attaches again at the third Poll, unless NoFollow is set; records written meanwhile are missed. The end of processes in
+	// another PID namespace is not noticed.
 	DetachAtExit bool
 	// Callchain adds the user's stack to events; of those in shared memory, the return addresses of up to 64 functions.
 	Callchain bool
@@ -61,7 +65,8 @@ type Options struct {
 	// Partial attaches to as many events of the kernel as MaxEvents and seven eighths of the descriptors allow, and reports the others as
 	// NoticeFailed, where Open otherwise fails. They are attached later, when others are detached.
 	Partial bool
-	// Tracefs is the directory of the tracefs with the kernel's events, by default the first in /proc/self/mounts.
+	// Tracefs is the directory where tracefs is mounted, which lists the kernel's events. The default is the first mount of
+	// /proc/self/mounts.
 	Tracefs string
 	// BufferSize is the size of each ring in bytes, at most 1 GiB, rounded up to a power of two of whole pages; 0 means 512 KiB.
 	// The kernel has a ring for each CPU, and one for each CPU for events of errors, so that a flood of other records does not overwrite them:
@@ -112,7 +117,8 @@ const (
 	ReadStream ReadMode = iota
 	// ReadSnapshot keeps only the latest records in the rings, for [Reader.Snapshot].
 	ReadSnapshot
-	// ReadCounts counts records for [Reader.Stats] unread, with less overhead of the programs. Next has no events.
+	// ReadCounts counts records for [Reader.Stats] without reading them, which lowers the overhead of the programs. Next
+	// returns no events.
 	ReadCounts
 )
 
@@ -154,7 +160,8 @@ type Transport uint8
 
 // The transports.
 const (
-	// TransportAny is both of the others, or the one that can be read; Options.Notify gets the reason of a refusal.
+	// TransportAny is both of the others. Open succeeds if one of them can be read; if the kernel refuses, Options.Notify gets the
+	// reason.
 	TransportAny Transport = iota
 	// TransportKernel is the kernel's tracepoints.
 	TransportKernel

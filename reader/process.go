@@ -26,7 +26,8 @@ type Process struct {
 	Exe    string // path of its program in its own file system; empty if unknown or without permission
 	Cgroup string // path of its cgroup, such as /system.slice/myapp.service; empty if unknown
 	// Unit is the systemd unit that it runs in, such as myapp.service, of units in each other the innermost: the user's one of
-	// a user's service, and one inside of a container. A slice is the unit only outside of others; empty without systemd.
+	// a user's service, and the one inside of a container that runs systemd. A slice is the unit of what runs in no other;
+	// empty without systemd.
 	Unit string
 	// ContainerID is the id of 64 hexadecimal digits that docker, containerd, CRI-O or podman assigned to its container, of
 	// containers in each other the innermost; empty outside containers.
@@ -43,7 +44,8 @@ type Process struct {
 	ResourceJSON string
 }
 
-// Program returns the last element of Exe, or else Comm, which threads can change; "" if unknown, or if p is nil.
+// Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
+// is "" if neither is known, or if p is nil.
 func (p *Process) Program() string {
 	switch {
 	case p == nil:

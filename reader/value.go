@@ -47,7 +47,8 @@ type Field struct {
 // Type returns the type of the value.
 func (v Value) Type() ValueType { return v.typ }
 
-// Text returns a text of the program, with any bytes: print it with [Value.AppendText]. Others have none.
+// Text returns a text as the program passed it. It may hold any bytes: print it with [Value.AppendText]. It is empty
+// for other types.
 func (v Value) Text() string {
 	if v.typ != TypeString {
 		return ""
@@ -115,7 +116,8 @@ func lookup(fields []Field, name string) (Value, bool) {
 // String returns the value as [Value.AppendText] formats it.
 func (v Value) String() string { return string(v.AppendText(nil)) }
 
-// AppendText appends the value as one printable line: a text with the escapes of package text, or as AppendJSON.
+// AppendText appends the value as one line of printable characters: a text without quotes, with the escapes of package
+// text; other types as AppendJSON formats them.
 func (v Value) AppendText(dst []byte) []byte {
 	if v.typ == TypeString {
 		dst, _ = text.Append(dst, v.str, math.MaxInt)
@@ -124,7 +126,8 @@ func (v Value) AppendText(dst []byte) []byte {
 	return v.AppendJSON(dst)
 }
 
-// AppendJSON appends the value as JSON that is safe to print, as this module writes it: base64 for bytes, text for NaN and Infinity.
+// AppendJSON appends the value as JSON that is safe to print, in the form of attributes that this module writes: bytes are base64, NaN
+// and the infinities are texts.
 func (v Value) AppendJSON(dst []byte) []byte { return v.appendJSON(dst) }
 
 // appendJSON is AppendJSON without a copy of the value, which is large.

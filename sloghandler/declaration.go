@@ -57,7 +57,8 @@ type DeclarationOptions struct {
 //
 //	myapp_http_request ... __data_loc char[] method; __data_loc char[] route; u16 status; s64 latency_ns; ...
 //
-// Tags and types are those of package structevent, see [typed.Plan], but for [typed.Truncated]. [New] returns errors in T.
+// Tags and types are those of package structevent, see [typed.Plan]; a field of type [typed.Truncated] is not possible. [New] returns
+// an error in T.
 //
 // Nothing changes for log calls: the handler finds the attribute for each field by its key, which is the name in the
 // field's tag, or else the field's Go name. The attribute may be in any group, one of WithGroup included. For a field in a
@@ -96,7 +97,8 @@ type declaration struct {
 }
 
 // TypedLogger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler
-// only, not other handlers of the program. It may be used concurrently, also after Close. Zero and nil are never enabled.
+// only, not other handlers of the program. Methods may be called concurrently, also after the handler was closed. The zero
+// TypedLogger, and nil, are never enabled.
 type TypedLogger[T any] struct {
 	h *Handler
 	d *Declaration[T]
@@ -107,7 +109,8 @@ type TypedLogger[T any] struct {
 }
 
 // Logger returns a logger for records with what h adds to them. If h was made without the declaration,
-// or its event could not be registered, the records go to their level's event. Without d or h it is never enabled.
+// or its event could not be registered, the records are written to their level's event. If d or h is nil or zero, the
+// logger is never enabled.
 func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
 	if d == nil || h == nil || h.sink == nil {
 		return &TypedLogger[T]{}
@@ -116,7 +119,8 @@ func (d *Declaration[T]) Logger(h *Handler) *TypedLogger[T] {
 	return &TypedLogger[T]{h: h, d: d, o: o, direct: h.replace == nil && o != nil && o.declaration == &d.d}
 }
 
-// Enabled reports whether a tool is attached to the declaration's event or that of the level. It guards costly arguments:
+// Enabled reports whether a tracing tool is attached to the declaration's event or that of the level. It is the guard for calls
+// whose arguments take work:
 //
 //	if requests.Enabled(ctx, slog.LevelInfo) {
 //		requests.Log(ctx, slog.LevelInfo, &HTTPRequest{...})

@@ -22,7 +22,8 @@
 // record once: set the filter duplicate == 0 on the level's event. It has 0 if the kernel did not take the first one. The program does not
 // know a tool's filter of the declaration's event: records that this filter rejects have duplicate=1, too.
 //
-// While only a declaration's event is enabled, the handler is enabled for its levels: slog asks about a level, not a message.
+// While only the event of a declaration is enabled, the handler is enabled for the declaration's levels: slog asks about a level, and not
+// about a message.
 //
 // # Limits
 //

@@ -34,13 +34,15 @@ type Options struct {
 	// ReplaceAttr rewrites attributes as [slog.HandlerOptions] describes it, those given to
 	// WithAttrs once. It also sees time, level, msg and source, with no groups. These have
 	// fixed fields: a new key means nothing, a new value is taken if the field can hold it,
-	// and else becomes an attribute. If one is removed, its field is empty, but for level.
+	// and else becomes an attribute. If one is removed, its field is zero or empty; level
+	// stays, since it says which event the record belongs to.
 	//
 	// If ReplaceAttr panics, the value becomes a string that describes the panic.
 	ReplaceAttr func(groups []string, a slog.Attr) slog.Attr
 
 	// TraceContext returns the ids of the trace and the span that a context belongs to, or
-	// zeros. For OpenTelemetry, this is oteltrace.Context. If it panics, the record has no ids.
+	// zeros. For OpenTelemetry, this is oteltrace.Context of package sloghandler/oteltrace. If it
+	// panics, the record has no ids.
 	TraceContext func(ctx context.Context) (traceID [16]byte, spanID [8]byte)
 
 	// AttrFromContext are functions that return more attributes for a record. These come before all others and
@@ -67,7 +69,8 @@ type Options struct {
 	// with a hash, which [Handler.Stats] shows. The fields of the levels' events never change.
 	Naming uevents.Naming
 
-	// Provider registers the events; Close leaves it open. With nil, New opens one, and Close closes it.
+	// Provider registers the events. The caller owns it: Close leaves it open. With nil, New opens one with
+	// [uevents.Open], which Close closes.
 	Provider *uevents.Provider
 }
 

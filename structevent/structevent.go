@@ -1,4 +1,5 @@
-// Package structevent publishes Go structs as user_events: a struct type declares an event.
+// Package structevent publishes Go structs as user_events: a struct type declares an event, and a plan made
+// once copies values into records.
 //
 //	type HTTPRequest struct {
 //		Method  string        `uevent:"method"`
@@ -26,7 +27,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Event is an event whose records are values of T, by [Define]. It may be used concurrently, also after Close.
+// Event is an event whose records are values of T. Its methods may be called concurrently, also during and after
+// Close. Events come from [Define].
 type Event[T any] struct {
 	ev        *uevents.Event
 	plan      *typed.Plan[T] // nil if T or the name cannot be declared
@@ -39,7 +41,8 @@ type Event[T any] struct {
 // a field of an event ([tracepoint.ErrInvalid]), or is that of [uevents.Provider.Register].
 //
 // The default of the option Naming is [uevents.NameHashedOnConflict]: if a tool is still attached to the event of an
-// old version of the program with another T, it has a name with a hash: [Event.Name], [Event.Conflict].
+// old version of the program, whose T had other fields, the event gets a name with a hash. [Event.Name] and
+// [Event.Conflict] tell.
 func Define[T any](p *uevents.Provider, name string, o *uevents.EventOptions) (*Event[T], error) {
 	plan, err := typed.PlanFor[T](name)
 	if err != nil {
@@ -65,7 +68,8 @@ func (e *Event[T]) Enabled() bool { return e.ev.Enabled() }
 // nothing after the enabled check; where v takes work to fill in, ask Enabled first. Emit does
 // not keep v, and v does not escape to the heap. If v is nil, Emit does nothing.
 //
-// A record above the limit is truncated, see [typed.Plan.Append]. [Event.Stats] counts these and failures.
+// A record that is larger than the limit is truncated, see [typed.Plan.Append]. [Event.Stats] counts truncated records
+// and failures.
 func (e *Event[T]) Emit(v *T) {
 	if e.Enabled() && v != nil {
 		e.emit(v)
@@ -87,10 +91,12 @@ func (e *Event[T]) emit(v *T) {
 // Name returns the name that the event was registered with: see [uevents.Event.Name].
 func (e *Event[T]) Name() string { return e.decl.Name }
 
-// Declaration returns the event's name and fields, none if T cannot be declared. Do not change Fields.
+// Declaration returns the event's name and fields, without fields if T cannot be declared. The caller must not
+// change Fields.
 func (e *Event[T]) Declaration() tracepoint.Declaration { return e.decl }
 
-// Conflict returns nil, or why the event has a name with a hash: see [uevents.Event.Conflict].
+// Conflict returns nil if the event has the name that was asked for, and else why it has a name with a hash: see
+// [uevents.Event.Conflict].
 func (e *Event[T]) Conflict() error { return e.ev.Conflict() }
 
 // Stats returns the event's counts.

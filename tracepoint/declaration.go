@@ -128,7 +128,8 @@ func (d Declaration) FieldList() string {
 	return b.String()
 }
 
-// FixedSize returns the size in bytes of the fixed part, the kernel's minimum.
+// FixedSize returns the size in bytes of a payload's fixed part: the least that
+// the kernel accepts for this event.
 func (d Declaration) FixedSize() int {
 	n := 0
 	for _, f := range d.Fields {
@@ -205,7 +206,8 @@ func isIdentifier(s string) bool {
 // Parse parses a declaration in command syntax and validates it. It accepts
 // what [Declaration.String] prints, a space or none after a semicolon, empty
 // fields such as one after a trailing semicolon, and runs of white space. On
-// error, an [*Error], it returns what it understood, so that a listing can name the event.
+// error, an [*Error], it returns what it understood until then, so that a listing can
+// name events that other programs made.
 func Parse(s string) (Declaration, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
 	d := Declaration{Name: name}
@@ -226,7 +228,8 @@ func Parse(s string) (Declaration, error) {
 	return d, d.Validate()
 }
 
-// MustParse is [Parse] for declarations in the program's source. It panics with Parse's error.
+// MustParse is [Parse] for declarations that are part of the program, such as package-level variables. It panics
+// with Parse's error if the declaration is not valid.
 func MustParse(s string) Declaration {
 	d, err := Parse(s)
 	if err != nil {

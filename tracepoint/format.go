@@ -10,7 +10,8 @@ import (
 // Format is what tracefs tells about an event in the file
 // events/SYSTEM/NAME/format: how its records are identified and laid out.
 type Format struct {
-	// Name is the tracepoint's name. Events of [MultiSystem] have ".HEX" behind it.
+	// Name is the tracepoint's name. Events of [MultiSystem] have ".HEX" after the
+	// registered name.
 	Name string
 	// ID identifies the event's records: it is their common_type, and the
 	// config of a perf event of type tracepoint.
@@ -30,7 +31,8 @@ type FormatField struct {
 	// integers, or else a Struct whose structName is the C type.
 	Type Type
 	// Offset and Size are in bytes, Offset from the start of the common fields.
-	// A dynamic field has size 4: its location word. An argument of a system call has a register's, and Type the low bytes.
+	// A dynamic field has size 4: its location word. An argument of a system call has the size of a register, in which a Type that is
+	// smaller takes the low bytes.
 	Offset, Size int
 	// Pointer is set if the field is an address: a C pointer. Type is an unsigned integer then.
 	Pointer bool

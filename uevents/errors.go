@@ -19,7 +19,8 @@ var (
 	// kernel would report success, and tracing tools would not get the record.
 	ErrTooLarge = errors.New("uevents: payload is above the event's limit: cut it to Event.MaxPayload")
 
-	// ErrConflict says that any program's event with other fields has the event's name.
+	// ErrConflict says that the event's name is taken by an event with other fields, of any
+	// program on the machine.
 	ErrConflict = errors.New("an event of this name has other fields")
 
 	// ErrClosed says that the provider or event was closed. It wraps [fs.ErrClosed].

@@ -44,7 +44,8 @@ type EventStats struct {
 	Disabled uint64 // the event was disabled between the enabled check and the write
 	Refused  uint64 // by the kernel, or above the limit, or shorter than the fixed fields
 
-	// Truncated counts the written records from which an adapter cut or dropped texts or attributes.
+	// Truncated counts the written records of which an adapter cut or dropped texts or attributes to fit the limit.
+	// WriteRecord truncates none.
 	Truncated uint64
 	// Unconverted counts attributes with the key of a declared field but a value that the field cannot hold. They are in the
 	// field attributes instead. Only adapters with declared records count them.
@@ -145,10 +146,12 @@ func (e *Event) Close() error {
 	return e.p.res.close(e.reg)
 }
 
-// Declaration returns the registered name and fields; see [Event.Name]. Do not change Fields.
+// Declaration returns the name and fields that the event was registered with; see [Event.Name]. The caller must
+// not change Fields.
 func (e *Event) Declaration() tracepoint.Declaration { return e.decl }
 
-// Name returns the registered name, with a hash where the [Naming] policy added one.
+// Name returns the name that the event was registered with. It differs from the one asked for where the
+// [Naming] policy added a hash.
 func (e *Event) Name() string { return e.decl.Name }
 
 // MaxPayload returns the largest payload in bytes that WriteRecord accepts.
@@ -256,7 +259,8 @@ var several = func() *atomic.Uintptr {
 // On Linux 6.4 and later the events of a group share enable words, a bit each, of 64 events
 // on 64-bit machines and 32 on others. While all are disabled, the check takes one load and
 // one branch for the events of one word, and two loads more for each further word. Before
-// Linux 6.4 the kernel assigns the status words; the check loads each, normally one.
+// Linux 6.4 the kernel assigns the status words; the check loads each word in use, normally
+// one.
 //
 // Groups come from [Provider.NewGroup]. Methods may be called concurrently.
 type Group struct {
@@ -298,7 +302,8 @@ func (p *Provider) NewGroup() *Group {
 	return g
 }
 
-// Enabled reports whether any event of the group is enabled, without calls that need a stack.
+// Enabled reports whether any event of the group is enabled. It calls nothing, so that a
+// function that does nothing else needs no stack.
 func (g *Group) Enabled() bool { return g.word.Load().Load() != 0 && g.pairs.Load().anyBit() }
 
 // anyBit reports whether the bit of any event of the list is set. It tests for words that are not zero first, which takes

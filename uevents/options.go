@@ -79,12 +79,14 @@ const (
 	// [NameHashedOnConflict] for struct events and declared records.
 	NameDefault Naming = iota
 
-	// NameExact registers the declaration's name, or fails with [ErrConflict] if its event has other fields.
+	// NameExact registers the name of the declaration. If it is taken by an event with other fields, Register fails
+	// with [ErrConflict].
 	NameExact
 
 	// NameHashedOnConflict registers the name of the declaration, and if it is taken by an event with other fields,
 	// the name with a hash of the fields behind it, such as "myapp_request_1a2b3c4d". The same fields have the same hash
-	// on every machine. [Event.Conflict] says which happened. The wildcard "myapp_request*" matches both.
+	// on every machine. [Event.Conflict] says which of the two happened. Tools that attach with the wildcard
+	// "myapp_request*" see both.
 	NameHashedOnConflict
 )
 
@@ -116,7 +118,8 @@ func hashed(d tracepoint.Declaration) tracepoint.Declaration {
 }
 
 // Conflict returns nil if the event has the name of its declaration, and otherwise the reason why it has a hashed one: a
-// notice for the program's log. It wraps [ErrConflict] and shows the other event's fields if they can be read.
+// notice for the program's log, since the event works. It wraps [ErrConflict] and shows the fields of the other
+// event where they can be read.
 func (e *Event) Conflict() error { return e.conflict }
 
 // EnvTransport names the environment variable that overrides [Options.Transport]: auto, kernel, memory or off. With off, an

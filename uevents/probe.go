@@ -8,11 +8,13 @@ import (
 
 // Report says what a machine offers.
 type Report struct {
-	// Err is nil if this program can register and write events; test it as the package documentation says.
+	// Err is nil if this program can register and write events; the package documentation
+	// says how to test it.
 	Err error
 	// Transport is the way that events of [Open] with the same options take, [TransportOff] if there is none.
 	Transport Transport
-	// ABI is the generation of the kernel's interface, [ABIUnknown] without one or if it is not known.
+	// ABI is the generation of the kernel's interface, [ABIUnknown] if there is none or it could not
+	// be told, or events take another way.
 	ABI ABI
 	// DataFile is the file that [Open] uses, "" if there is none.
 	DataFile string

@@ -58,9 +58,11 @@ func openTransport(o *Options) (backend.Backend, Transport, error) {
 	return nil, TransportOff, err
 }
 
-// Provider is an open user_events_data that registers events. It may be used concurrently.
+// Provider is an open user_events_data: what a program registers its events with. Its
+// methods may be called concurrently.
 //
-// A provider that [Open] could not connect, nil and zero work, too; their events are never enabled.
+// A provider that the kernel refused, see [Open], works like any other; its events are
+// never enabled. So does a nil or zero Provider.
 type Provider struct {
 	res    *resources // nil if unavailable
 	err    error      // why it is
@@ -96,7 +98,8 @@ func init() {
 	backend.NewProvider = func(b backend.Backend) any { return newProvider(b, TransportKernel, nil) }
 }
 
-// Err returns the error of [Open]: nil if the provider is connected to the kernel.
+// Err returns the error that [Open] returned: nil if the provider is connected to the
+// kernel.
 func (p *Provider) Err() error {
 	if p == nil || p.res == nil && p.err == nil {
 		return errNotOpened
@@ -121,7 +124,8 @@ func (p *Provider) Transport() Transport {
 	return p.way
 }
 
-// ABI returns the generation of the kernel's interface, [ABIUnknown] after an error. Memory is like [ABIEnableAddress].
+// ABI returns the generation of the kernel's interface, [ABIUnknown] if Open returned an error. Memory follows the rules of
+// [ABIEnableAddress].
 func (p *Provider) ABI() ABI {
 	if p == nil {
 		return ABIUnknown
@@ -134,7 +138,8 @@ func (p *Provider) ABI() ABI {
 // persistent and the program lacks CAP_PERFMON. Some references last a moment longer than their owner, so a caller
 // that has just closed or detached them repeats the call on EBUSY.
 //
-// The error wraps [ErrClosed] after Close. A provider of an [Options.File] with unknown path cannot delete events.
+// The error wraps [ErrClosed] after Close. A provider of [Options.File] that does not know the path of its file cannot
+// delete events.
 func (p *Provider) Delete(name string) error {
 	if err := (tracepoint.Declaration{Name: name}).Validate(); err != nil {
 		return &Error{Op: "delete", Name: name, Err: err}

@@ -19,10 +19,12 @@ import (
 // The event returned is never nil. With an error it is never enabled: the declaration is
 // invalid ([tracepoint.ErrInvalid]), or its fixed fields exceed the limit, the naming policy is unknown or a group is not
 // the provider's ([fs.ErrInvalid]), which is reported on every machine; the name is taken by an event with other fields ([ErrConflict], see
-// [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or an errno.
+// [Naming]); the provider is closed ([ErrClosed]), nil or unavailable (see [Open]); or the
+// kernel refused, with its errno.
 //
 // Before Linux 6.4 the kernel hands out an event by its name, whatever its fields. There
-// Register compares the fields itself, if it may read dynamic_events: else conflicts are unnoticed.
+// Register compares the fields itself, which takes read permission on dynamic_events;
+// without it, a conflict goes unnoticed.
 func (p *Provider) Register(d tracepoint.Declaration, o *EventOptions) (*Event, error) {
 	if p == nil {
 		p = noProvider

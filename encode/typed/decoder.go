@@ -120,7 +120,8 @@ func (d *Decoder) add(name string, t tracepoint.Type, offset int) error {
 }
 
 // Decode checks that all fields of the event are within data and returns a
-// record that refers to it. It ignores perf's padding. The error wraps [ErrMalformed].
+// record that refers to it. Bytes after the last field are ignored, since perf pads records.
+// The error wraps [ErrMalformed].
 func (d *Decoder) Decode(data []byte) (Record, error) {
 	whole := len(data) >= d.size
 	for _, i := range d.dynamic {

@@ -7,7 +7,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Plan writes payloads from values of the struct type T. It may be used concurrently.
+// Plan writes payloads from values of the struct type T. It does not change and
+// may be used concurrently.
 //
 // Exported fields of T become fields of the event, in order, unless their tag
 // is `uevent:"-"`. The name is the first part of the tag, or else the Go
@@ -49,7 +50,8 @@ type Truncated uint32
 // MaxLimit is the longest payload in bytes, without the write index, whose locations are sure to fit 16 bits.
 const MaxLimit = typedfield.MaxLimit
 
-// PlanFor makes the plan for an event with the fields of T. The error wraps [tracepoint.ErrInvalid].
+// PlanFor makes the plan for an event called name with the fields of T. The error
+// wraps [tracepoint.ErrInvalid] and names the field at fault.
 func PlanFor[T any](name string) (*Plan[T], error) {
 	p, err := typedfield.NewPlan(reflect.TypeFor[T](), name)
 	if err != nil {
@@ -90,5 +92,6 @@ const MaxFieldName = typedfield.MaxFieldName
 //   - A name that is longer than [MaxFieldName] then is cut, and ends in an underscore and
 //     eight hex digits, the 32-bit FNV-1a hash of the original.
 //
-// The result is a valid name of a field or, unless enable or filter, of an event, but not unique.
+// The result always is a valid name of a field or, unless it is enable or filter, of an event.
+// Different names may have the same result.
 func FieldName(name string) string { return typedfield.FieldName(name) }

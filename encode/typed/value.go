@@ -11,7 +11,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Record is a decoded record. It refers to the bytes that it was decoded from.
+// Record is a decoded record. It refers to the bytes that it was decoded from: it is good
+// for as long as these do not change.
 type Record struct {
 	decoder *Decoder
 	data    []byte
@@ -46,7 +47,8 @@ func (r Record) All() iter.Seq2[string, Value] {
 }
 
 // Lookup returns the value of the field with the name. With a decoder made by
-// [NewFormatDecoder] it finds common fields as well, such as common_pid, the writer's thread.
+// [NewFormatDecoder] it finds common fields as well, such as common_pid, the thread
+// that wrote the record.
 func (r Record) Lookup(name string) (v Value, found bool) {
 	if r.decoder == nil {
 		return Value{}, false
@@ -149,7 +151,8 @@ func (v Value) Len() int {
 	return len(v.data) / v.elem.Size()
 }
 
-// At returns an element of an array, an integer, or the zero Value if there is none.
+// At returns an element of an array, which is an integer, or the zero Value if there
+// is no such element.
 func (v Value) At(i int) Value {
 	if i < 0 || i >= v.Len() {
 		return Value{}

@@ -66,7 +66,8 @@ func WithEventName(name string) Option {
 }
 
 // WithProvider registers the events with a provider that the program has opened. It is borrowed: the function that Setup
-// returns leaves it open. By default, also for nil, Setup opens one for all signals, and that function closes it.
+// returns leaves it open. The default, also for nil, is one for all signals, which Setup opens with [uevents.Open] and that
+// function closes.
 func WithProvider(p *uevents.Provider) Option {
 	return func(c *config) { c.events = p }
 }

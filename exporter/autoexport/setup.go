@@ -31,7 +31,8 @@ import (
 //
 // With an error everything else is set up, so it is no reason to end the program. The error names each variable whose
 // value cannot be used, and says why user events are not supported or not permitted; they are then never enabled: errors.Is finds
-// uevents.ErrNotSupported or fs.ErrPermission. OpenTelemetry's error handler gets wrong values of other variables.
+// uevents.ErrNotSupported or fs.ErrPermission. Wrong values of variables that the SDK and the exporters read are
+// reported to OpenTelemetry's error handler.
 //
 // The context is that of the exporters' constructors.
 //

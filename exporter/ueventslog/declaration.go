@@ -22,14 +22,16 @@ type AnyDeclaration interface{ declaration() *declaration }
 
 // DeclarationOptions are the options of [Declare].
 type DeclarationOptions struct {
-	// Name is the event's name behind the provider's and _log_, by default [typed.FieldName] of the records' event name.
+	// Name is the event's name behind that of the provider and _log_. Empty means the event name of the records, as
+	// [typed.FieldName] makes a name of it.
 	Name string
 
 	// Severities are the severities at which the program logs the record; one of each range is enough. At other
 	// severities it is written as if it were not declared. Empty means all.
 	//
 	// Bridges ask whether a record is enabled before they know its event name. While the event is enabled, the answer is
-	// yes for these severities: a tool on the event of a declaration with Severities does not slow down the others.
+	// yes for these severities: a tool that is attached to the event of a declaration with Severities does not slow down
+	// the others.
 	Severities []log.Severity
 }
 

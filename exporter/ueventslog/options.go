@@ -56,7 +56,8 @@ func WithMaxPayload(bytes int) Option {
 }
 
 // WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default
-// only service.name is, in its own field: a program's records share the resource. Several such options add up.
+// only service.name is written, which has a field of its own: a resource is the same in all records of a program.
+// Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return option{func(c *config) { c.Resource = append(c.Resource, keys...) }}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Processor is an [sdklog.Processor] that writes records as user events, each before OnEmit returns and with one
-// system call, or two for a declared record, see [Declare]. It has no batches to lose, and takes no lock.
+// system call, or two for a declared record, see [Declare]. It batches nothing, so no record is lost in the
+// program when it ends. It takes no lock.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct{ events }
@@ -19,7 +20,8 @@ var _ sdklog.Processor = (*Processor)(nil)
 
 // NewProcessor registers the events of a processor called name, with which the names of its events begin: 1 to 64 ASCII letters,
 // digits and underscores, the first of which is no digit. Register the processor with one provider, by [sdklog.WithProcessor].
-// The events of app are also those of a handler of package sloghandler called app_log: the second gets uevents.ErrConflict.
+// The events of the name app are also those of a handler of package sloghandler called app_log: whichever comes second gets
+// uevents.ErrConflict.
 //
 // The processor is never nil. With an error it works, but some or all of its events are never enabled. The error wraps
 // fs.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to do about it, see package
@@ -42,7 +44,8 @@ func (p *Processor) Enabled(_ context.Context, param sdklog.EnabledParameters) b
 //
 // The ids of a span of package ueventstrace's own provider are those that the span has in events.
 //
-// Errors are the kernel's. OpenTelemetry's error handler gets one in ten seconds; [Processor.Stats] counts all.
+// Errors are the kernel's. At most one in ten seconds is returned, which the SDK gives to OpenTelemetry's error
+// handler; [Processor.Stats] counts all.
 func (p *Processor) OnEmit(ctx context.Context, r *sdklog.Record) error {
 	return p.sink.Report(p.sink.writeSDK(ctx, r))
 }
@@ -64,9 +67,11 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 }
 
 // Export writes the records whose events are enabled, each as [Processor.OnEmit] does. It neither keeps nor changes
-// records. It stops once ctx is done, with an error that wraps ctx's. After Shutdown it is [sdklog.ErrExporterShutdown].
+// records. Once ctx is done it writes no more records and returns an error that wraps that of ctx. After Shutdown it
+// returns [sdklog.ErrExporterShutdown].
 //
-// Export writes the other records after an error, of which it returns one in ten seconds; [Exporter.Stats] counts all.
+// If the kernel refuses a record, Export writes the others nevertheless. At most one such error in ten seconds is
+// returned; [Exporter.Stats] counts all.
 func (e *Exporter) Export(ctx context.Context, records []sdklog.Record) error {
 	return e.sink.Export(ctx, len(records), "records", sdklog.ErrExporterShutdown, func(i int) error {
 		return e.sink.writeSDK(context.Background(), &records[i]) // ctx is not that of the records

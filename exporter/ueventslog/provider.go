@@ -88,7 +88,8 @@ func (l *logger) Enabled(_ context.Context, param log.EnabledParameters) bool {
 	return l.all.Enabled() && l.provider.sink.enabled(param.Severity, param.EventName)
 }
 
-// Emit writes a record to its enabled events. OpenTelemetry's error handler gets one error in ten seconds at most.
+// Emit writes a record to those of its events that are enabled. Errors go to OpenTelemetry's error handler, at most one
+// in ten seconds.
 func (l *logger) Emit(ctx context.Context, r log.Record) {
 	if !l.all.Enabled() {
 		return

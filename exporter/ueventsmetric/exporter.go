@@ -34,12 +34,14 @@ func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
 	return metricoption.Func(func(c *metricoption.Config) { c.Temporality = s })
 }
 
-// WithAggregationSelector chooses the aggregation by the instrument's kind, by default [sdkmetric.DefaultAggregationSelector].
+// WithAggregationSelector chooses the aggregation by the kind of instrument. The default is [sdkmetric.DefaultAggregationSelector];
+// nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
 	return metricoption.Func(func(c *metricoption.Config) { c.Aggregation = s })
 }
 
-// Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. It may be used concurrently.
+// Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be
+// called concurrently, Export too.
 type Exporter struct {
 	common component.Component
 	events [kinds]*component.Event
@@ -78,7 +80,8 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 //
 // If ctx is done, the rest is not written, and the error wraps that of ctx; a ctx that is nil is never done. After Shutdown, Export
 // returns [sdkmetric.ErrExporterShutdown]. A point that the kernel refuses, or an aggregation that is not known, does not keep the
-// other points from being written. Export returns one such error in ten seconds; [Exporter.Stats] counts all these points.
+// other points from being written. Export returns at most one such error in ten seconds; [Exporter.Stats] counts all points that
+// the kernel refused.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	if e.common.All.Enabled() && rm != nil {
 		return e.export(ctx, rm)

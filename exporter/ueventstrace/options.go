@@ -50,22 +50,26 @@ func WithProvider(p *uevents.Provider) Option {
 
 // WithCommonSchema4 writes one event for a span when it ends, in the self-describing format of LinuxTracepoints with
 // Microsoft's Common Schema 4.0, as OpenTelemetry's exporter for Rust does, for collectors made for that. Ftrace, perf
-// script and filters do not look into it: docs/wire-formats.md has the fields. Every tool prints typed events, the default.
+// script and filters do not look into it. docs/wire-formats.md has the fields. The default are typed events, which every
+// tool prints and the kernel filters by.
 //
-// The schema belongs to its vendor and changes. This option always means this version.
+// The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its
+// own.
 func WithCommonSchema4() Option {
 	return option{processorOption{func(c *config) { c.CommonSchema4 = true }}}
 }
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated: see docs/wire-formats.md. 0, the
 // default, means [tracepoint.MaxPayload], which every tracing tool keeps. If the provider has a smaller limit, that one
-// applies. A limit without room for ids, numbers and a little text is an error of the constructor.
+// applies. A limit that is negative, or that has no room for ids, numbers and a few characters of each text, is an error
+// of the constructor.
 func WithMaxPayload(bytes int) Option {
 	return option{processorOption{func(c *config) { c.MaxPayload = bytes }}}
 }
 
 // WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default
-// only service.name is, in its own field: a program's records share the resource. Several such options add up.
+// only service.name is written, which has a field of its own: a resource is the same in all records of a program.
+// Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
 	return option{processorOption{func(c *config) { c.Resource = append(c.Resource, keys...) }}}
 }
@@ -77,7 +81,8 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // on one of its own otherwise. In Perfetto, E ends the slice that began last on its track, so a span that outlives its parent is drawn in two
 // pieces, the second one on a track of its own. A span that starts while the event is disabled has no slice.
 //
-// While that event is disabled, a span takes two loads and two branches more. [WithCommonSchema4] makes it an error.
+// While that event is disabled, it adds one load and one branch to the start and to the end of a span. With [WithCommonSchema4]
+// it is an error of the constructor.
 //
 // At most 65,536 slices are open. One more takes the place of the oldest one, whose end is then not written, and
 // the counts of the event have it as refused. Of the slices that are inside of one that ends, the 64 innermost ones go on, on another

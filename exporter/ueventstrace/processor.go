@@ -19,7 +19,8 @@ import (
 // they start and when they end, each with one system call: there is nothing to batch, and no span is
 // lost when the program ends. It takes no lock, except for slices ([WithPerfettoSlices]). [NewProcessor] makes processors.
 //
-// It writes every recorded span, sampled or not; see [NewSampler]. Events and links come at its end, when the SDK tells of them.
+// It writes every span that is recorded, sampled or not; see [NewSampler]. Events and links of a span are written when it ends, since the
+// SDK does not tell of them before.
 //
 // Methods may be called concurrently, also during and after Shutdown.
 type Processor struct {
@@ -64,7 +65,8 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 }
 
 // OnEnd writes the links and events of a span, and the span, as far as these events are enabled.
-// Errors go to OpenTelemetry's handler, one in ten seconds; [Processor.Stats] counts all. sp may be nil.
+// Errors go to OpenTelemetry's handler, at most one in ten seconds; [Processor.Stats] counts
+// all. A nil span is ignored.
 func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	if sp == nil {
 		return
@@ -117,7 +119,8 @@ func (p *Processor) Stats() map[string]uevents.EventStats {
 
 // Exporter is an [sdktrace.SpanExporter] that writes spans as user events, for pipelines that
 // need an exporter. Prefer [Processor]: behind the SDK's simple or batch processor, only
-// sampled spans arrive, without starts, and with the time and thread of the export on a timeline.
+// sampled spans arrive, their starts are not written, and a timeline shows the time
+// and thread of the export. [NewExporter] makes exporters.
 //
 // Methods may be called concurrently, ExportSpans too.
 type Exporter struct{ sink *sink }
@@ -135,7 +138,8 @@ func NewExporter(name string, opts ...Option) (*Exporter, error) {
 }
 
 // ExportSpans writes the spans whose events are enabled. It keeps no reference to spans, and ignores those that are nil. If ctx is
-// done, the rest is not written, and the error wraps ctx's. After Shutdown it returns an error.
+// done, the rest is not written, and the error wraps that of ctx. After Shutdown it returns
+// an error.
 //
 // A span that the kernel refuses does not keep the others from being written. Of such errors
 // at most one in ten seconds is returned; [Exporter.Stats] counts all.
@@ -148,7 +152,8 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	})
 }
 
-// Shutdown unregisters the events. No span is written afterwards. It does not wait, and ignores whether ctx is done.
+// Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
+// is done.
 func (e *Exporter) Shutdown(context.Context) error {
 	return e.sink.Close()
 }

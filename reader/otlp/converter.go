@@ -156,7 +156,8 @@ func (c *Converter) Add(ev *reader.Event) error {
 
 // Exited tells the converter that a process has ended, or executes another program, and so does not end the spans that it has
 // left open. Their events and links wait for Options.MaxWait at most, since records can be late. Call it with the PID of a
-// [reader.NoticeExited], between the events around it: another process may get the id, and the records that come even later.
+// [reader.NoticeExited], between the events before and after the notice: another process may get the id. A record that comes even
+// later waits as one of that process.
 func (c *Converter) Exited(pid int32) {
 	for p := range c.waiting.Of(pid) {
 		c.limit(p)
@@ -164,7 +165,8 @@ func (c *Converter) Exited(pid int32) {
 }
 
 // Idle tells the converter that no event has come for the duration d since the last Add or Exited. Without events, time does
-// not pass: call Idle when none came for a while, so that the wait for late records is Options.MaxWait.
+// not pass for the converter: call Idle when none came for a while, so that what waits for late records does so for no
+// longer than Options.MaxWait.
 func (c *Converter) Idle(d time.Duration) { c.expire(c.now + int64(d)) }
 
 // Flush stops waiting: spans are added without the parts that did not arrive, and the events of spans that did not arrive

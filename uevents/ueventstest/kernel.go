@@ -21,13 +21,15 @@ const defaultMaxEvents = 32768
 // defaultBufferSize is the default size in bytes of a tracing tool's buffer.
 const defaultBufferSize = 1 << 20
 
-// Options select the simulated kernel. Zero or nil is a current one that permits everything.
+// Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a
+// current kernel and a program that may do everything.
 type Options struct {
 	// ABI is the generation of the user_events interface. The zero value means
 	// [uevents.ABIEnableAddress].
 	ABI uevents.ABI
 
-	// BufferSize is each tool's buffer in bytes: a record takes 24 and its payload. 0 means 1 MiB.
+	// BufferSize is the size in bytes of the buffer of each tool. A record takes its
+	// payload and 24 bytes. 0 means 1 MiB.
 	BufferSize int
 
 	// MaxEvents is the largest number of events, kernel.user_events_max. 0 means
@@ -36,7 +38,8 @@ type Options struct {
 	MaxEvents int
 }
 
-// Kernel is a kernel with user_events for programs and tools. It may be used concurrently.
+// Kernel is a kernel with user_events, as far as programs and tracing tools see it. Its methods
+// may be called concurrently.
 type Kernel struct {
 	abi        backend.ABI
 	bufferSize int
@@ -80,7 +83,8 @@ func New(tb interface {
 	return k
 }
 
-// NewKernel returns a kernel that the caller closes; tests use [New]. A nil o means defaults.
+// NewKernel returns a kernel that the caller closes. In a test, use [New]. A nil o means
+// defaults.
 func NewKernel(o *Options) *Kernel {
 	if o == nil {
 		o = new(Options)
@@ -110,7 +114,8 @@ func NewKernel(o *Options) *Kernel {
 
 // Close detaches all tracing tools, so that every event becomes disabled. It returns an error if
 // a provider is still open, an enable bit still registered or an enable word not freed: a
-// leak of the program under test. An open provider stays usable, but can register nothing more. Close may be repeated.
+// leak of the program under test. A provider that is still open stays usable, but can register nothing more. A second
+// Close does nothing.
 func (k *Kernel) Close() error {
 	k.events.Lock()
 	defer k.events.Unlock()
@@ -191,7 +196,8 @@ func (k *Kernel) Events() []EventInfo {
 }
 
 // Status returns the text of user_events_status, as this generation of the interface prints
-// it. A real kernel lists events in no particular order, this one as registered.
+// it. A real kernel lists events in no particular order, this one in the order of their
+// registration.
 func (k *Kernel) Status() string {
 	k.events.Lock()
 	defer k.events.Unlock()

@@ -21,15 +21,18 @@ type Record struct {
 	Declaration tracepoint.Declaration
 
 	// Payload is what the program wrote behind the write index. It belongs to the caller.
-	// A real tool adds 8 bytes of common fields before it, and up to 7 of padding behind.
+	// A real tool adds up to 7 bytes of padding behind it, and 8 bytes of common fields
+	// before it.
 	Payload []byte
 
 	Time time.Time
-	// Seq numbers the writes of a kernel, from 1. Copies of a write share it.
+	// Seq numbers the writes of a kernel, from 1. The copies of one write have the same
+	// number.
 	Seq uint64
 }
 
-// Tool is a tracing tool attached to events, with a buffer of its own. It may be used concurrently.
+// Tool stands for a tracing tool that is attached to events, with a buffer of its own. Its methods may be called
+// concurrently.
 type Tool struct {
 	k      *Kernel
 	kind   Kind
@@ -65,7 +68,8 @@ func (t *Tool) signal() {
 	t.waiting = nil
 }
 
-// Records returns all records and empties the buffer, oldest first, without waiting.
+// Records takes all records out of the buffer and returns them, oldest first. It does not
+// wait.
 func (t *Tool) Records() []Record {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
@@ -120,7 +124,8 @@ func (t *Tool) decode(h header, payload []byte) Record {
 	}
 }
 
-// Lost returns how many records found the tool's buffer full since it was attached.
+// Lost returns how many records the tool lost since it was attached because its buffer
+// was full.
 func (t *Tool) Lost() uint64 {
 	t.k.recording.Lock()
 	defer t.k.recording.Unlock()
@@ -173,7 +178,8 @@ type probe struct {
 // are registered later are not attached, even if a pattern matches.
 //
 // If a name matches no event, nothing is attached and the error wraps ENOENT. On a closed
-// kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Close detaches it.
+// kernel it wraps ENODEV, and for a malformed pattern [path.ErrBadPattern]. Detach the
+// tool, or let [Kernel.Close] do it.
 func (k *Kernel) Attach(kind Kind, names ...string) (*Tool, error) {
 	k.events.Lock()
 	defer k.events.Unlock()

@@ -16,7 +16,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event. It may be used concurrently.
+// Exporter is an [sdkmetric.Exporter] that writes data points as OTLP, many in one user event. [NewExporter] makes exporters.
+// Methods may be called concurrently, Export too.
 type Exporter struct {
 	common component.Component
 	event  *eventset.Event
@@ -28,7 +29,8 @@ type Exporter struct {
 
 var _ sdkmetric.Exporter = (*Exporter)(nil)
 
-// NewExporter registers the event. A limit of 8184 bytes, perf's (see [ueventsmetric.WithMaxPayload]), halves the records.
+// NewExporter registers the event. Where only perf is used, a limit of 8184 bytes (see [ueventsmetric.WithMaxPayload]) halves the
+// number of records.
 //
 // The exporter returned is never nil. On an error the event is never enabled, and everything else works. An option whose value is
 // not valid is an error that wraps fs.ErrInvalid, on every machine; other errors say why the kernel does not take the event and
@@ -79,7 +81,8 @@ func (e *Exporter) Shutdown(context.Context) error { return e.common.Close() }
 // ForceFlush does nothing: Export returns when its records are written.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
 
-// Stats returns the counts of data points, several in a record, by event. A metric of an unknown kind is one refused point.
+// Stats returns the counts of data points, of which a record has several, by the name of the event. A metric of an unknown kind
+// counts as one point that was refused.
 func (e *Exporter) Stats() map[string]uevents.EventStats {
 	return map[string]uevents.EventStats{EventName: e.count(uevents.EventStats{})}
 }
