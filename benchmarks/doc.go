@@ -6,7 +6,8 @@
 //
 //	make vm-bench
 //
-// On any machine they are nanoseconds. Benchmarks of user_events are skipped without them:
+// On any machine they are nanoseconds. Benchmarks that need user_events do not run where the kernel has
+// none:
 //
 //	cd benchmarks && go test -bench .
 //

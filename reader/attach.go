@@ -351,7 +351,8 @@ func (r *Reader) reported(e *tracefs.Event, src *perf.Source, err error, attache
 	}
 }
 
-// sourceOf returns the state of a source, for its first record before report, too. An attached event keeps its format.
+// sourceOf returns the state of a source. It creates the state if the first record comes before report. The format of
+// an event does not change while it is attached.
 func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	r.mu.Lock()
 	s := r.sources[src]

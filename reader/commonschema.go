@@ -116,7 +116,8 @@ var exceptionNames = map[string]string{
 	"ext_ex_stack": "exception.stacktrace",
 }
 
-// setExtension applies a struct of part A. Most producers write its fields outside, prefixed with its name.
+// setExtension applies a struct of part A. Most producers write its fields without the struct, and prefix their names
+// with the struct's.
 func (ev *Event) setExtension(name string, fields []Field) {
 	for _, f := range fields {
 		v := f.Value
@@ -328,7 +329,8 @@ func (ev *Event) endSpan(end time.Time) {
 	}
 }
 
-// spread replaces the JSON text in which an exporter for .NET writes other attributes by its members.
+// spread replaces the JSON text in which an exporter for .NET writes attributes without a configured column by its
+// members.
 func (ev *Event) spread() {
 	const properties = "env_properties"
 	for i, f := range ev.Fields {

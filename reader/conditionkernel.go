@@ -136,7 +136,8 @@ func boundIf(b bool) bound {
 	return never
 }
 
-// textField returns the bound of a comparison with a text. Conditions compare escaped texts. A record lacks an empty part.
+// textField returns the bound of a comparison with a text. This module's programs escape theirs, as conditions compare them. A record lacks
+// a part that is empty.
 func (p *planner) textField(l *leaf, field string, isPart bool) bound {
 	present := filtered(field + ` != ""`)
 	if l.has && isPart {

@@ -185,7 +185,8 @@ func (c *Condition) checkChoice(l *leaf, v *value) error {
 	return nil
 }
 
-// globPattern is a pattern of whole texts: * is any text, ? a character, [a-z] and [!a-z] a class, a backslash escapes.
+// globPattern is a pattern of whole texts: * is any text, ? a character, [a-z] and [!a-z] one of a class, and a backslash makes the
+// next character stand for itself.
 type globPattern struct {
 	pieces []string       // what is between the asterisks, if these are all it has
 	expr   *regexp.Regexp // else

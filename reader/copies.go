@@ -13,7 +13,8 @@ type Copies struct {
 	next      int
 }
 
-// original identifies a record that may have a copy by its process and own time: goroutines may change threads.
+// original identifies a record that may have a copy: by its process and the record's own time. Its goroutine may have gone on in
+// another thread.
 type original struct {
 	pid  int32
 	time int64
@@ -58,7 +59,8 @@ func (c *Copies) forget(key original) bool {
 }
 
 // planFor returns where Options.Where is evaluated on the records of an event. A declared record and its copy in the event of its level are
-// one record, and the first decides. So the Reader sees all declared records if copies are read, too, not only the kernel's choice.
+// one record, and the first decides. If copies are read, too, the Reader sees all declared records: else it would take the copy of one that
+// the kernel has dropped.
 func (r *Reader) planFor(d *Decoder) ConditionPlan {
 	plan := r.o.Where.Plan(d, !r.noTexts)
 	copied := map[*layout]*Decoder{slogDeclared: slogCopy, otelDeclared: otelCopy}[d.layout]

@@ -84,7 +84,8 @@ func (p *headerParser) fields(h *eventheader.Event) {
 // next moves the cursor to the next item. It returns false behind the last one, after an error, and beyond maxNames.
 func (p *headerParser) next() bool { return p.names <= maxNames && p.c.Next() }
 
-// value reads the value, struct or array at the cursor, up to its end. The cursor's depth bounds the recursion.
+// value reads the value, struct or array at the cursor, up to its end. The depth of the cursor's stack bounds the
+// recursion.
 func (p *headerParser) value() Value {
 	base := len(p.stack)
 	p.depth++
@@ -121,7 +122,8 @@ func (p *headerParser) value() Value {
 	return v
 }
 
-// scalar returns a value. What JSON cannot represent becomes a text, as in package eventheader's JSON.
+// scalar returns a value. A value that JSON cannot represent becomes a text, formatted as in package eventheader's
+// JSON.
 func (p *headerParser) scalar(v eventheader.Value) Value {
 	switch f := v.Format(); f {
 	case eventheader.FormatDefault:

@@ -22,7 +22,8 @@ func ParseJSON(text string) (v Value, ok bool) {
 	return s.json(text)
 }
 
-// jsonText reads JSON (RFC 8259) with any bytes in strings. Those without escapes share the memory of the text.
+// jsonText reads a JSON text (RFC 8259). It accepts control characters and bytes that are not UTF-8 in strings. Strings
+// without escapes share the memory of the text.
 type jsonText struct {
 	s       string
 	i       int
@@ -165,7 +166,8 @@ func (p *jsonText) text() (text string, ok bool) {
 	}
 }
 
-// quoteOrBackslash returns the position of the first of them from i on, or len(s). It looks at eight bytes at a time.
+// quoteOrBackslash returns the position of the first quote or backslash from position i on, or the length of s. It looks at
+// eight bytes at a time.
 func quoteOrBackslash(s string, i int) int {
 	const ones = chars.Ones
 	for ; i <= len(s)-8; i += 8 {

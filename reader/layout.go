@@ -12,7 +12,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// layout recognises typed events by some fields, and interprets these. Others become [Event.Fields].
+// layout recognises typed events by a set of fields, and interprets these. All other fields of an event become
+// [Event.Fields].
 type layout struct {
 	kind   Kind
 	point  PointType
@@ -325,7 +326,8 @@ func upToNUL(b []byte) []byte {
 // plain returns a text without the escapes of package text. It shares the memory of b if there are none.
 func plain(b []byte) string { return text.Unescape(stringOf(b)) }
 
-// setID sets an id from hexadecimal digits, or returns false. An empty text leaves it unchanged.
+// setID sets an id from hexadecimal digits. An empty text leaves it unchanged. It returns false if the digits are not
+// such an id.
 func setID(id []byte, digits []byte) bool {
 	if len(digits) == 0 {
 		return true

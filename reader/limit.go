@@ -42,7 +42,8 @@ func (o *Options) checkLimit() error {
 // limited reports whether events are disabled for a while.
 func (o *Options) limited() bool { return o.Limit > 0 || o.ProgramLimit != (ProgramLimit{}) }
 
-// programLimit returns how many records a second a program in shared memory writes of an event before the Reader looks, 0 for all.
+// programLimit returns how many records of an event a program in shared memory writes in a second, 0 for all. It may write as many before
+// the Reader has looked.
 func (o *Options) programLimit() int {
 	if o.Limit == 0 || o.ProgramLimit.Records == 0 {
 		return max(o.Limit, o.ProgramLimit.Records)
@@ -239,7 +240,8 @@ const forgetLeftOut = time.Minute
 // hasRoom reports whether another event of the kernel may be attached. The caller holds mu.
 func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached)+len(r.attachedAdded) < r.most }
 
-// leaveOut notes that there is no room for an event, and returns match's result. Partial looks again. The caller holds mu.
+// leaveOut notes that there is no room for an event, and returns what match returns then. With Options.Partial it is looked at again. The
+// caller holds mu.
 func (r *Reader) leaveOut(event string) *perf.AttachOptions {
 	n := tooMany(r.most, "", event)
 	if r.fewDescriptors {

@@ -56,7 +56,8 @@ var (
 	setObserved = number64(func(ev *Event, n uint64) { ev.Observed = unixNano(n) })
 	setSeverity = upTo(uint64(maxSeverity), func(ev *Event, n uint64) { ev.Severity = Severity(n) })
 	setMessage  = setter{words: setText, empty: true}
-	// setBody leaves an empty body null: OpenTelemetry's log records without a body are far more common.
+	// setBody leaves the body null if it is empty: a log record of OpenTelemetry without a body is far more common than one
+	// with an empty text.
 	setBody = setter{words: setText}
 )
 
@@ -218,14 +219,16 @@ func severityOfHeader(level eventheader.Level) Severity {
 
 func finishOtel(_ *Decoder, ev *Event) { lift(ev) }
 
-// lift moves reserved names from Event.Fields, where OpenTelemetry's adapters write them, to struct fields.
+// lift moves attributes with reserved names from Event.Fields to the event's struct fields. OpenTelemetry's adapters
+// write these attributes for lack of a field.
 func lift(ev *Event) {
 	ev.Fields = slices.DeleteFunc(ev.Fields, func(f Field) bool {
 		return (strings.HasPrefix(f.Name, otelPrefix) || strings.HasPrefix(f.Name, ownPrefix)) && ev.reserved(f)
 	})
 }
 
-// Prefixes of reserved names: OpenTelemetry's conventions, its names for formats other than OTLP, and ours for other names.
+// Prefixes of reserved names: OpenTelemetry's, of its conventions and its specification for formats other than OTLP, and that of
+// names for which these have none.
 const (
 	otelPrefix = "otel."
 	ownPrefix  = "user_events."

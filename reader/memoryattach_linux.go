@@ -210,7 +210,8 @@ func (m *memorySession) pauseEvent(src *attach.Source) {
 	}
 }
 
-// failed reports a program that is not attached to, once for each reason. notifyRefused counts those that were not asked for.
+// failed reports a program that is not attached to, once for each reason: a program has several locks. notifyRefused counts those that
+// refuse and were not asked for.
 func (m *memorySession) failed(pid int32, err error) {
 	if errors.Is(err, fs.ErrPermission) && len(m.r.o.Processes) == 0 || m.failures[pid] == err.Error() {
 		return

@@ -159,7 +159,8 @@ func setNumber(field func(*Point) *Value) setter {
 	}}
 }
 
-// appendElements appends the elements of a list such as 0.5,1, up to one that parse refuses: the list may be cut.
+// appendElements appends the elements of a list such as 0.5,1. It stops at an element that parse refuses: the program may have
+// cut the list.
 func appendElements[T any](dst []T, list string, parse func(string) (T, bool)) []T {
 	for list != "" {
 		text, rest, _ := strings.Cut(list, ",")

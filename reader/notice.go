@@ -64,7 +64,8 @@ type Notice struct {
 	Gap time.Duration
 }
 
-// maxNotices limits the notices that wait for Next: very many events of a program that fail look the same.
+// maxNotices is how many notices wait for Next. Further ones are dropped: a program that creates very many events which
+// cannot be attached makes all notices look the same.
 const maxNotices = 4096
 
 func (r *Reader) notify(n Notice) {

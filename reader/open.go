@@ -369,7 +369,8 @@ func (p pattern) matchName(name string) bool {
 	return ok && (rest == "" || p.prefix && rest[0] == '_')
 }
 
-// registeredName returns the name that a program registered, without the number that the kernel added.
+// registeredName returns the name that a program registered for a tracepoint of several formats: without the number
+// that the kernel added.
 func registeredName(system, name string) (string, bool) {
 	i := strings.LastIndexByte(name, '.')
 	if system != tracepoint.MultiSystem || i < 0 {
@@ -411,7 +412,8 @@ func (s *selection) wants(system, name string) bool {
 	return slices.ContainsFunc(s.events, selects) && !slices.ContainsFunc(s.excludes, matches)
 }
 
-// probePrefix begins the events' names of uevents doctor, which cannot remove them while a tool is attached.
+// probePrefix begins the names of the events by which the command uevents doctor checks a machine. It removes them, which
+// the kernel refuses while a tool is attached.
 const probePrefix = "uevents_doctor"
 
 // hasErrors reports whether the name of a tracepoint says that its records are errors.

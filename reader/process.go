@@ -62,7 +62,8 @@ const (
 	maxAncestors = 16    // searched for inherited names
 )
 
-// processes tracks the processes of a machine by records of tasks, and /proc. It is not safe for concurrent use.
+// processes tracks the processes of a machine. It learns from the records of tasks, and reads /proc for the rest. It is
+// not safe for concurrent use.
 type processes struct {
 	proc     string // the directory /proc
 	contexts *contexts
@@ -88,7 +89,8 @@ type task struct {
 	context contextLook
 }
 
-// at returns the process at the time of a record, after a due look for its context. The compiler inlines the usual case.
+// at returns the process at the time of a record. It looks for its context when that is due. The compiler inlines the case in which
+// it is not.
 func (t *task) at(now uint64, c *contexts) *Process {
 	if now < t.context.at && t.shared != nil {
 		return t.shared
@@ -200,7 +202,8 @@ func (t *task) setCgroup(of Process) {
 	t.Cgroup, t.Unit, t.ContainerID, t.PodUID = of.Cgroup, of.Unit, of.ContainerID, of.PodUID
 }
 
-// hasThreads reports whether a process has more than its first thread, whose exit the kernel reports while others run.
+// hasThreads reports whether a process has other threads than the one that it began with. The kernel reports the exit of
+// that one while the others may run on.
 func (p *processes) hasThreads(pid int32) bool {
 	own := strconv.Itoa(int(pid))
 	threads, err := os.ReadDir(filepath.Join(p.proc, own, "task"))
@@ -275,7 +278,8 @@ func (p *processes) forgetExited() {
 // maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
 const maxWriters = 1024
 
-// wrote notes that a process wrote a record. Without an id, in another PID namespace, the last writer's end is not known.
+// wrote notes that a process wrote a record. The end of one in another PID namespace, which has no id, is not noticed, so it
+// is not known when the last writer ends.
 func (s *source) wrote(pid int32) {
 	switch {
 	case s.writers == nil:

@@ -219,7 +219,8 @@ func appendBase64(dst, b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 }
 
-// number returns the JSON number at the start of s, an exact integer up to 64 bits or a float, and its length, or 0.
+// number returns the JSON number at the start of s, and its length, or 0 if there is none. Integers of up to 64 bits
+// are exact; other numbers are floats.
 func number(s string) (v Value, n int) {
 	negative := n < len(s) && s[n] == '-'
 	if negative {

@@ -141,7 +141,8 @@ func basic(v any, t declared.Type) (out slog.Value, ok bool) {
 // index finds the declared fields that an attribute may belong to.
 type index []indexEntry
 
-// indexEntry is a way to name a declared field by an attribute: the parts of its key before a dot may be groups around it.
+// indexEntry is a way to name a declared field by an attribute. A field whose key has dots has several: the parts before a dot may
+// be names of groups around the attribute.
 type indexEntry struct {
 	name   string // key of the attribute
 	groups string // innermost groups that it must be in, with dots between their names

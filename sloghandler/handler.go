@@ -302,7 +302,8 @@ func (h *Handler) preformatted() *preformatted {
 	return h.preformat()
 }
 
-// preformat makes the preformatted of h and of its ancestors, which share memory. They drop references to their parents.
+// preformat makes the preformatted of h and of each handler that h was derived from. They share memory, and drop their
+// references to their parents.
 func (h *Handler) preformat() *preformatted {
 	var few [8]*Handler
 	chain := few[:0] // h and the handlers that it was derived from that are not preformatted yet

@@ -103,7 +103,8 @@ func (m *matcher) set(e *indexEntry, a *slog.Attr, kind slog.Kind, outer int32) 
 }
 
 // stream writes the attributes of a record to the fields of its declaration as they come, where nothing is left to
-// decide: no group or LogValuer, one attribute for each field at most, and texts in order. It lives on the stack.
+// decide: no attribute is a group or a LogValuer, each field has one attribute at most, and texts come in the order of the
+// declaration. It lives on the stack.
 type stream struct {
 	b     payload.Builder
 	o     *declaredOutput

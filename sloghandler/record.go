@@ -37,7 +37,8 @@ type record struct {
 
 const all = ^uint64(0)
 
-// handle writes a record with more attributes, such as the fields of a declaration's struct, to the enabled events.
+// handle writes a record that has some more attributes to the events that are enabled. They may be the fields of a struct of a
+// declaration.
 func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, of *declaration) error {
 	at := rangeOf(r.Level) % ranges
 	level, own := h.levels[at], (*declaredOutput)(nil)

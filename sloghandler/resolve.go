@@ -98,7 +98,8 @@ func (s *resolved) putBack() {
 	}
 }
 
-// gather puts the attributes of the handler that it has not encoded, and those of the call, into one list.
+// gather puts what the handler adds to records into one list with the attributes of the call, as far as the handler has not
+// encoded it for good.
 func (s *resolved) gather() {
 	if s.preformatted.steps == nil {
 		return
@@ -181,14 +182,16 @@ func (s *resolved) drop(attrs []slog.Attr, parent int) (some bool) {
 	return some
 }
 
-// maxEntered bounds nested groups: a LogValuer may return a group that holds itself.
+// maxEntered bounds the groups that are walked into: a LogValuer may return a group
+// that holds itself.
 const maxEntered = 1000
 
 type resolver struct {
 	replace func([]string, slog.Attr) slog.Attr
 	groups  []string // that are open, the outermost first; only for replace
 
-	// A record's attributes end with it, in an arena. A handler's are frozen: the program may change values.
+	// Attributes of a record end with it: they are in an arena. Those of a handler stay: they are frozen, too, since the
+	// program may change what a value refers to.
 	freeze bool
 	arena  []slog.Attr
 
@@ -278,7 +281,8 @@ func empty(a slog.Attr) bool {
 	return a.Key == "" && a.Value.Kind() == slog.KindAny && a.Value.Any() == nil
 }
 
-// The functions below call the program's. Panics become attributes: no record is lost.
+// The functions below call functions of the program. Their panics become attributes: a log
+// call must not end the program, nor lose the record.
 
 func replaced(f func([]string, slog.Attr) slog.Attr, groups []string, a slog.Attr) (out slog.Attr) {
 	defer func() {

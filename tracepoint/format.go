@@ -134,7 +134,8 @@ func (f Format) String() string {
 	return b.String()
 }
 
-// print appends the field's line. The kernel writes an array's brackets behind the name, for user_events without a length.
+// print appends the field's line. The kernel puts the brackets of an array behind the name, without a length: user_events never
+// sets it.
 func (f FormatField) print(b *strings.Builder) {
 	typ := f.Type.String()
 	spelling := typ + " " + f.Name
@@ -268,7 +269,8 @@ func cutBrackets(s string) (before, brackets string, found bool) {
 }
 
 // formatType finds the type of a field that takes size bytes. The number between the
-// brackets is a last resort: for user events, the kernel does not set it.
+// brackets is a last resort: the kernel leaves it unset for user events, and prints
+// what it finds there.
 func formatType(ctype, brackets string, size int, signed bool) Type {
 	for loc := RelLoc; loc <= DataLoc; loc++ {
 		if elem, ok := strings.CutPrefix(ctype, locationPrefix[loc]); ok {

@@ -69,7 +69,8 @@ func (n EventStats) Add(more EventStats) EventStats {
 // Enabled reports whether the event is enabled: a tracing tool is attached. It is one load and one branch, takes
 // no lock, and returns false after the event or its provider was closed.
 func (e *Event) Enabled() bool {
-	// Zero first saves the disabled path a load. One expression: inlined statements cost a no-op each.
+	// Zero first, which saves the disabled path the load of the mask. One expression, since
+	// the compiler marks inlined statements with a no-op each.
 	return e.word.Load().Load() != 0 && e.bit()
 }
 
@@ -123,7 +124,8 @@ func (e *Event) WriteRecord(rec []byte) (written bool, err error) {
 	return true, nil
 }
 
-// writeError counts a failed write. EBADF is the kernel's answer for a disabled event, and for a closed descriptor.
+// writeError counts a write that failed. EBADF is the kernel's answer for a disabled event, and for a descriptor that other
+// code of the program has closed.
 func (e *Event) writeError(t *tally, err error) error {
 	reg := e.reg
 	lost := reg.backend.Lost() // before the last writer in flight closes it
@@ -171,7 +173,8 @@ func (e *Event) Stats() EventStats {
 }
 
 // writes counts the writes of a registration, and tells whether any is in flight. A write that the kernel takes changes
-// nothing but a tally, which few writers share: CPUs pass on a changed cache line with each record.
+// nothing but a tally, and few writers share one: a cache line that several CPUs change moves between them with each
+// record.
 type writes struct {
 	tallies []tally // of each stripe one, perStripe apart
 	mask    uint64  // has the bits of an index of tallies
@@ -193,12 +196,14 @@ const (
 	tallySize  = 16
 	perStripe  = stripeSize / tallySize
 
-	// Writers choose stripes on their own. More stripes than CPUs make collisions rare.
+	// Writers choose stripes without knowing of each other. More stripes than CPUs make it rare that
+	// two choose the same.
 	stripesPerCPU = 4
 	maxStripes    = 64
 )
 
-// tallies hands out the tallies of a provider's registrations, which share stripes to save memory.
+// tallies hands out the tallies of a provider's registrations. Registrations share stripes, so that each takes no more
+// memory than its tallies.
 type tallies struct {
 	block []tally // all stripes for perStripe registrations
 	used  int     // how many of them have their tallies
@@ -238,7 +243,8 @@ func (w *writes) inFlight() bool {
 	return false
 }
 
-// abort takes back the beginning of a write. The last writer in flight after a Close closes the backend.
+// abort takes back the beginning of a write that was not written. The last writer in flight after a Close closes the
+// backend.
 func (reg *registration) abort(t *tally) {
 	t.begun.Add(^uint64(0))
 	if reg.closed.Load() {
@@ -281,7 +287,8 @@ type place struct {
 	mask uintptr
 }
 
-// pair is two words in an immutable list: checking two takes fewer instructions.
+// pair is two words in a list that does not change. Two at a time take fewer instructions
+// than one.
 type pair struct {
 	a, b         *atomic.Uintptr // b is &never at the end of an odd number
 	aMask, bMask uintptr

@@ -41,7 +41,8 @@ func openFile(o *Options) (*abi.File, error) {
 	if fd, name, ok := passedDescriptor(os.Getenv, os.Getpid()); ok {
 		return openPassed(fd, name)
 	}
-	// The usual place first: a container may have that one file and no /proc.
+	// The usual place first, without looking at mounts: a container may have that one file
+	// and no /proc.
 	usual := filepath.Join(tracefs.DefaultDir, tracefs.DataFile)
 	f, err := abi.Open(usual)
 	if err == nil {
@@ -89,7 +90,8 @@ func namesKernel(o *Options) bool {
 	return passed || o != nil && o.File != nil || explicitPath(o) != ""
 }
 
-// mostTelling chooses an error: a file that refuses says more than one that is missing.
+// mostTelling chooses among the errors of several places: a file that is there and refuses
+// says more than one that is not there.
 func mostTelling(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return !missing(err) })
 	return errs[max(i, 0)]

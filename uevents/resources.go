@@ -22,7 +22,8 @@ type resources struct {
 	released bool // the backend is closed
 	regs     map[*registration]struct{}
 	tallies  tallies
-	// draining are closed registrations with writers in flight. The last one closes the backend.
+	// draining are the closed registrations that writers were in flight of. The backend is
+	// closed when there are none.
 	draining map[*registration]struct{}
 }
 
@@ -72,7 +73,8 @@ func (r *resources) registerLocked(reg *registration) (answer backend.Registrati
 	if len(reg.groups) > 0 {
 		first = reg.groups[0]
 	}
-	// Bits that the kernel still frees stay taken, so that attempts reach a word that was never used.
+	// Bits that the kernel is still freeing stay taken meanwhile, so that each attempt has
+	// another word, and at last one that was never used.
 	var freeing []enableBit
 	defer func() {
 		for _, b := range freeing {
@@ -98,7 +100,8 @@ func (r *resources) registerLocked(reg *registration) (answer backend.Registrati
 }
 
 // registerAt registers at a bit and tells the two meanings of EADDRINUSE apart: the kernel
-// is still freeing an earlier registration of the bit (busy), or there is a conflict (the error).
+// is still freeing an earlier registration of the bit (busy), or the event has other fields
+// (the error).
 //
 // The kernel frees a bit late if it had to bring the word's page back when it last changed
 // the bit. Until then UNREG of the bit succeeds again, and fails with ENOENT afterwards.
@@ -143,7 +146,8 @@ func (r *resources) closeLocked(reg *registration) error {
 	return nil
 }
 
-// closeAll unregisters every event and closes the backend, or lets the last writer in flight do so.
+// closeAll unregisters every event and closes the backend, unless a writer is in flight: then
+// the last such writer closes it.
 func (r *resources) closeAll() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,7 +184,8 @@ func (r *resources) release() error {
 	return nil
 }
 
-// sharedWord is an enable word of registrations with a bit each. The last one releases it.
+// sharedWord is an enable word in which registrations have a bit each. It goes back to the
+// backend with the last of them.
 type sharedWord struct {
 	word  *atomic.Uintptr
 	group *Group  // whose word it is, or nil: an event without a group has a word to itself
@@ -193,7 +198,8 @@ type enableBit struct {
 	bit uint8
 }
 
-// takeBit takes a free bit of one of a group's words, or with fresh of a new word.
+// takeBit takes a free bit of one of a group's words, or of a new word. With fresh it is
+// always a new word.
 func (r *resources) takeBit(g *Group, fresh bool) (enableBit, error) {
 	if g != nil && !fresh {
 		for _, w := range g.own {
@@ -213,7 +219,8 @@ func (r *resources) takeBit(g *Group, fresh bool) (enableBit, error) {
 	return w.take(), nil
 }
 
-// take takes the next free bit behind the last, so that the first one freed is first reused.
+// take takes a free bit, of which there must be one: the next behind the bit taken last, so
+// that the bit freed first is used again first.
 func (w *sharedWord) take() enableBit {
 	free := bits.RotateLeft(uint(^w.used), -w.next)
 	bit := (w.next + bits.TrailingZeros(free)) % backend.WordBits

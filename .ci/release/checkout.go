@@ -102,7 +102,8 @@ func (c *checkout) isPublic(m *modfile.File) bool {
 	return parts[0] != "benchmarks" && parts[0] != "examples" && parts[0] != ".ci" && !slices.Contains(parts, "internal")
 }
 
-// check determines the version of the release. It returns an error for a go.mod that a user's go command refuses.
+// check determines the version of the release. It returns an error for contents of a go.mod that a user's go command
+// refuses or ignores.
 func (c *checkout) check() error {
 	var problems []error
 	say := func(m *modfile.File, format string, args ...any) {

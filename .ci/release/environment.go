@@ -38,7 +38,8 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A separate cache, kept for the next run: versions of this repository would hide the published ones.
+	// A separate cache, kept for the next run: in the user's cache, versions of this repository would hide the
+	// published ones.
 	modules := filepath.Join(base, "userevents-go", "modules")
 	if err := lock(modules); err != nil {
 		return nil, err
@@ -62,7 +63,8 @@ func newEnvironment(c *checkout, dir string) (*environment, error) {
 	return e, nil
 }
 
-// lock waits for exclusive use of a directory with the modules of this checkout, until this process ends.
+// lock waits for exclusive use of a directory, and holds it until this process ends: the directory has the modules of
+// this checkout.
 func lock(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -91,7 +93,8 @@ func (e *environment) run(dir string, args ...string) error {
 }
 
 // tidy runs go mod tidy and returns the changed files of a module, go.mod or go.sum, with their new contents. It
-// ignores the sums of this repository's modules: they change with every commit, and users do not check them.
+// ignores the sums of this repository's modules: they change with every commit, and a user's go command does not check
+// them.
 func (e *environment) tidy(m *modfile.File) (map[string][]byte, error) {
 	copies, err := e.copyMod(m)
 	if err != nil {

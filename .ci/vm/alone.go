@@ -28,7 +28,8 @@ func runAlone(cmd *exec.Cmd, port *os.File) (status int, err error) {
 		return 0, err
 	}
 	cmd.Stdout, cmd.Stderr = out, out
-	// Go reads no file for UTC. Without preemption signals the runtime's caches stay the same.
+	// Go reads no file for UTC. A goroutine that is stopped between two safe points makes the
+	// runtime look things up, which changes what its caches hold.
 	cmd.Env = append(cmd.Env, "TZ=UTC", "GODEBUG=asyncpreemptoff=1")
 	cmd.SysProcAttr.Ptrace = true
 	if err := rest(); err != nil {
@@ -50,11 +51,13 @@ func runAlone(cmd *exec.Cmd, port *os.File) (status int, err error) {
 	return status, err
 }
 
-// startTime is every benchmark's clock at the start, in seconds since 1970: formatting depends on its digits.
+// startTime is the guest's clock at the start of every benchmark, in seconds since 1970: how
+// long it takes to format a time depends on its digits.
 const startTime = 1767225600 // 2026-01-01
 
 // rest sleeps to a full minute since the boot, and for a minute at least: what the guest still
-// has to do since its boot is done by then. It takes no time: the clock of a counting guest jumps.
+// has to do since its boot is done by then. It takes no time, as the clock of a guest that
+// counts jumps when there is nothing to do.
 func rest() error {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -95,13 +98,15 @@ func release(pid int) error {
 	return nil
 }
 
-// The kernel puts seedLen random bytes on a new program's stack, at atRandom of getauxval(3).
+// The kernel puts seedLen random bytes on the stack of a new program and says where in entry
+// atRandom of the auxiliary vector, getauxval(3).
 const (
 	seedLen  = 16
 	atRandom = 25
 )
 
-// fixSeed replaces those bytes, which seed the hashes, the scheduler and the caches of Go's runtime.
+// fixSeed replaces those bytes. Go's runtime seeds its hashes, and the choices of its scheduler
+// and caches, with them.
 func fixSeed(pid int) error {
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {

@@ -28,7 +28,8 @@ type settings struct {
 	Job      job // of a shell, and of a guest that counts, which hears nothing from the host
 }
 
-// job is a program for a guest, a line of JSON from the host. One without a program stops the program that runs.
+// job is a program for a guest to run. It is a line of JSON that the host sends. One without a program asks the guest to stop
+// the program that runs.
 type job struct {
 	Args []string // program and arguments
 	Dir  string
@@ -115,7 +116,8 @@ func runOnce(m machine, j job, silence time.Duration, out io.Writer) (end ending
 	return g.run(j, silence, out)
 }
 
-// run runs a program and copies what it prints to out. The error is about the host. After a failure the guest has ended.
+// run runs a program and copies what it prints to out. The error is about the host; what the guest did wrong is in the ending.
+// After a failure the guest has ended.
 func (g *guest) run(j job, silence time.Duration, out io.Writer) (end ending, err error) {
 	if !g.ready { // it says so, with a status
 		end, err = g.follow(g.machine.patience, out)
@@ -214,7 +216,8 @@ func (g *guest) follow(silence time.Duration, out io.Writer) (end ending, err er
 	}
 }
 
-// split returns the output of a chunk without the mark, and the line behind a complete mark.
+// split takes a chunk and returns what of the output is surely not the mark, and the line behind
+// the mark when that is complete.
 func (g *guest) split(chunk []byte) (text []byte, status string, done bool) {
 	g.held = append(g.held, chunk...)
 	n := bytes.Index(g.held, g.mark)

@@ -101,7 +101,8 @@ func serve(s settings, port *os.File) error {
 	return errors.New("the host sends no requests any more")
 }
 
-// answer runs a program and tells the host how it ended. The next program finds no processes, events and trace instances of it.
+// answer runs a program and tells the host how it ended. The next program finds the guest without processes, events and trace
+// instances of this one.
 func answer(s settings, j job, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) error {
 	cmd := exec.Command(j.Args[0], j.Args[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, append(j.Env, "PWD="+j.Dir)
@@ -117,7 +118,8 @@ func answer(s settings, j job, port *os.File, run func(*exec.Cmd, *os.File) (int
 	return err
 }
 
-// tidy ends all other processes, and removes what they have left in tracefs, unless the kernel is about to remove it.
+// tidy ends all other processes, and removes what they have left in tracefs. What is still in use then belongs to a kernel that
+// is about to remove it.
 func tidy() {
 	_ = unix.Kill(-1, unix.SIGKILL)
 	for {
@@ -149,7 +151,8 @@ func waitFor(pid int) (status int, err error) {
 	}
 }
 
-// asHost runs a program in a guest that plays a host, and fails it if it changes the machine.
+// asHost runs a program in a guest that plays a machine that is no guest, and fails it if the
+// machine is not what it was before.
 func asHost(cmd *exec.Cmd, port *os.File, run func(*exec.Cmd, *os.File) (int, error)) (status int, err error) {
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "USEREVENTS_") && v != emulated })
 	before, err := snapshot(cmd.Env)
@@ -207,7 +210,8 @@ func snapshot(env []string) ([]string, error) {
 
 const (
 	tracing = "/sys/kernel/tracing"
-	// guestHome is the home directory of tests: empty, without the host's configuration of perf and trace-cmd.
+	// guestHome is the home directory of tests: empty, so that no configuration of the host
+	// changes what perf or trace-cmd print.
 	guestHome = "/run/home"
 )
 

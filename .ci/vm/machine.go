@@ -75,7 +75,8 @@ func (m machine) command() (*exec.Cmd, error) {
 		"console=tty0", "oops=panic", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init="+m.init)
 	cmd.Args = append(append(cmd.Args, strings.Fields(m.cmdline)...), "--", "init", m.settings())
 	dir, err := memoryDir("/dev/shm", m.dir)
-	// The guest's programs start as copies of the kernel, whose memory must not be registered for restartable sequences.
+	// The guest's programs start as copies of the kernel, which the C library must not have registered memory of for restartable
+	// sequences.
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "GLIBC_TUNABLES=glibc.pthread.rseq=0")
 	return cmd, err
 }

@@ -144,7 +144,8 @@ var complaint = regexp.MustCompile(`Kernel panic|Oops|BUG:|WARNING:|general prot
 // about a payload above its buffer, which the size tests must try.
 var expectedComplaint = regexp.MustCompile(`WARNING: .*perf_trace_buf_alloc`)
 
-// startMark separates the kernel's messages of its boot from those while programs ran, in the console log.
+// startMark separates, in the console log, what the kernel said while it booted from what it
+// said while programs ran.
 const startMark = "userevents-vm: start"
 
 // problems returns what was wrong with the guest rather than with the program.

@@ -85,7 +85,8 @@ func check(w io.Writer, now *figures.Run, file string) error {
 	return nil
 }
 
-// compare prints a row for each benchmark, and counts those that cost more or are missing.
+// compare prints a row for each benchmark and returns how many cost more than before. One
+// that is missing counts.
 func compare(w io.Writer, before, now *figures.Run) (worse int) {
 	same := 0
 	for _, name := range figures.Sorted(before.Figures) {

@@ -1,4 +1,5 @@
-// Command report writes docs/benchmarks.md, and the tables of README.md and docs/collector.md, from the kept results and templates.
+// Command report writes docs/benchmarks.md, and the tables of figures in README.md and docs/collector.md, from the files in results
+// and the templates beside it.
 //
 //	go run ./report
 package main

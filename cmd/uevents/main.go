@@ -1,4 +1,5 @@
-// Command uevents reads Linux user_events: it lists events, attaches to programs, and shows and records their data.
+// Command uevents reads Linux user_events: it lists registered events, attaches to running programs, and shows, counts
+// and records their logs, spans and metrics.
 //
 //	go install github.com/userevents/userevents-go/cmd/uevents@latest
 //

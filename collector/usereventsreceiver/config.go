@@ -190,7 +190,8 @@ const (
 	ringSets = 3
 	// Limits of the size of a ring, which is a power of two.
 	leastRing, mostRing = 16 << 10, 1 << 20
-	// programCopies is the memory of a program in units of its rings: these, and copies while any program is stopped in a record.
+	// programCopies is the memory that a program takes, in units of its rings: these, and copies of records, while it or another program
+	// is stopped in the middle of a record.
 	programCopies = 7
 )
 

@@ -4,7 +4,8 @@
 //
 // One session of package reader serves the receivers of all signals. One goroutine moves records from the rings of the
 // kernel and of programs to a queue of bounded memory. Another one decodes them, converts them with package reader/otlp,
-// whose comment has the mapping, and delivers batches. Slow consumers fill the queue, then the rings, which lose records.
+// whose comment has the mapping, and delivers batches. While consumers are slow the queue fills, then the rings, and then
+// lost records are counted.
 package usereventsreceiver
 
 import (

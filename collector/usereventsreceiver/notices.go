@@ -84,7 +84,8 @@ func (s *session) countLost(event string, n uint64) {
 	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(eventAttribute(event)))
 }
 
-// countUnread counts by event the lost records without a notice: those unread when the source closes. st is from before that.
+// countUnread counts the lost records that no notice has reported by event: above all those that are unread when the source is closed. st
+// has the counts before that.
 func (s *session) countUnread(st *reader.Stats) {
 	left := map[string]uint64{} // an event can have an entry of the kernel and one of shared memory
 	for _, src := range st.Events {
@@ -115,7 +116,8 @@ func newTelemetry(set receiver.Settings) (*telemetry, error) {
 	return &telemetry{b, attribute.String("receiver", set.ID.String())}, err
 }
 
-// eventAttribute returns the attribute for an event, in UTF-8: a program's other name would break all the Collector's metrics.
+// eventAttribute returns the attribute for an event. Programs choose the names of events, and text that is not UTF-8 would make all
+// metrics of the Collector unreadable.
 func eventAttribute(name string) attribute.KeyValue {
 	return attribute.String("event", strings.ToValidUTF8(name, "\uFFFD"))
 }

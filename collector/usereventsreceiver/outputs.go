@@ -38,7 +38,8 @@ const format = "user_events"
 
 var errNoPipeline = errors.New("no pipeline of the signal has the receiver")
 
-// deliver delivers the converter's data. It returns how many records were not delivered, why, and if that is only a part.
+// deliver delivers what the converter has. It returns how many records were not delivered, and why. If that is only a part
+// of the data, parts is true.
 func (o *output[T]) deliver(ctx context.Context, c *otlp.Converter, r *retry) (dropped int, parts bool, err error) {
 	data := o.take(c)
 	n := o.count(data)
@@ -215,7 +216,8 @@ func members(err error) []error {
 	return []error{err}
 }
 
-// isPermanent reports whether all consumers have refused data for good. Else the whole fan-out gets the data again.
+// isPermanent reports whether all consumers that refused data have done so for good. Those that may take it later get it again, and so do the
+// others of the fan-out.
 func isPermanent(err error) bool {
 	return !slices.ContainsFunc(members(err), func(err error) bool { return !consumererror.IsPermanent(err) })
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// record is an undecoded record in a chunk. Without a decoder, it is the end of the records of a process, or with id 0 of any.
+// record is an undecoded record in a chunk. Without a decoder, it says that there are no further records of a process, or with
+// the id 0 of any.
 type record struct {
 	time          int64 // nanoseconds since 1970
 	monotonic     uint64
@@ -193,7 +194,8 @@ func signal(c chan struct{}) {
 }
 
 // drain moves records from a source to the queue. While the queue is full it reads none, so that those are counted as lost
-// that the rings have no room for. It returns nil at the end of a stopped source, or when Shutdown does not wait.
+// that the rings have no room for. It returns nil when the source was stopped and all is read, or when Shutdown
+// does not wait for the rest.
 func (s *session) drain(src source) error {
 	if _, err := s.check(src); err != nil {
 		return err

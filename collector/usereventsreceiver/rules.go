@@ -195,7 +195,8 @@ func (r *rules) additions() (list []reader.Addition) {
 	return list
 }
 
-// watchRules follows the file of rules until Shutdown. It reads it again and again: a ConfigMap is a link to a replaced link.
+// watchRules keeps to the file of rules until Shutdown. It reads the file rather than to be told of changes: a ConfigMap is a link to a
+// link, which another one replaces.
 func (s *session) watchRules() {
 	for {
 		s.lookAtRules(time.Now())

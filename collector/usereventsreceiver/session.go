@@ -17,7 +17,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// session collects events of one configuration: one goroutine fills the queue, another decodes, converts and delivers.
+// session collects events for the receivers of one configuration. One goroutine moves records from the rings to the
+// queue, another one decodes, converts and delivers them.
 type session struct {
 	cfg       *Config
 	open      opener
@@ -67,7 +68,8 @@ func newSession(set receiver.Settings, cfg *Config, open opener) (*session, erro
 	return s, nil
 }
 
-// Start begins to collect events, and returns at once: the session reports what is missing as status, and tries again.
+// Start begins to collect events. It returns before that succeeds: while something is missing, the session reports that
+// as its status and tries again.
 func (s *session) Start(_ context.Context, host component.Host) (err error) {
 	s.status.add(host)
 	s.start.Do(func() {

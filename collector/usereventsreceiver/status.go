@@ -36,7 +36,8 @@ func (s *status) add(h component.Host) {
 	}
 }
 
-// set reports a change of the error or of its absence. Errors are recoverable, but for a kernel without user_events.
+// set reports an error, or that there is none, if that is a change. It reports whether it is. Errors are recoverable, but for a kernel that
+// has no user_events.
 func (s *status) set(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +126,8 @@ const (
 	kernelUnsupported // it has no user_events, and gets none
 )
 
-// check reports what is not read as status. It returns true if another source could read the kernel's events instead.
+// check reports what is not read as the status of the session. It returns true if another source could read the kernel's events, which
+// this one does not.
 func (s *session) check(src source) (more bool, err error) {
 	if s.isStopping() {
 		return false, nil

@@ -41,7 +41,8 @@ func main() {
 	}
 }
 
-// run takes an order every 50 ms until ctx is done, and exports the rest. A nil event provider is the machine's kernel.
+// run takes an order every 50 ms until ctx is done, and then exports the data points that are left. A nil event provider stands
+// for the machine's kernel.
 func run(ctx context.Context, p *uevents.Provider, interval time.Duration) (err error) {
 	exporter, err := ueventsmetric.NewExporter("metrics", ueventsmetric.WithProvider(p))
 	if err != nil {

@@ -49,7 +49,8 @@ func newTelemetry(ctx context.Context, w io.Writer, p *uevents.Provider) (*telem
 	return t, errors.Join(setupErr, logErr, statsErr)
 }
 
-// close exports what is left, within the limit, and unregisters the events. A silent backend is no error of the service.
+// close exports what is left, within the limit, and unregisters the events. A backend that does not answer is no error of the
+// service.
 func (t *telemetry) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

@@ -1,4 +1,5 @@
-// Command slogmulti routes records with github.com/samber/slog-multi, to text and tracepoints.
+// Command slogmulti routes records with github.com/samber/slog-multi: text for people,
+// tracepoints for tracing tools.
 //
 //	go run ./examples/slogmulti
 //

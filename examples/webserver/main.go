@@ -1,6 +1,7 @@
 //go:build go1.26
 
-// Command webserver is a web service that logs JSON at level info, and whose records of all levels are tracepoints, too.
+// Command webserver is a web service that logs JSON at level info, as services do, and whose records of all levels are also
+// tracepoints.
 //
 //	go run ./examples/webserver
 //

@@ -54,7 +54,8 @@ type selection[E any] struct {
 }
 
 // exporters returns the exporters that a variable names, or else the default of the program or OpenTelemetry. The error names those that
-// cannot be made. contrib makes the single exporter that the environment names, and listed those of lists of names.
+// cannot be made. Function contrib makes the exporter that the environment names, if it is a single name; this package makes those of
+// lists with function listed.
 func exporters[E, O any](
 	ctx context.Context, variable, defaults string,
 	contrib func(context.Context, ...O) (E, error), listed func(context.Context, string) (E, error),

@@ -117,7 +117,8 @@ type recordEvent struct {
 // enabled reports whether a tracing tool is attached to the event. A record may have none.
 func (r *recordEvent) enabled() bool { return r != nil && r.Event != nil && r.Enabled() }
 
-// registerDeclarations registers the events of declared records. The others are in their severity's event only.
+// registerDeclarations registers the events of declared records. Records that cannot have an event of their own are only
+// in their severity's event.
 func (s *sink) registerDeclarations(c *config) {
 	naming := s.Naming(c.naming)
 	for _, d := range c.declarations {

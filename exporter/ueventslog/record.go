@@ -24,7 +24,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// recordData is what events say of a log record. It lives on the stack: writers neither keep it nor let it escape.
+// recordData is what events say of a log record, whether the SDK has made it or a [LoggerProvider]. It lives on the
+// stack: writers neither keep it nor let it escape.
 type recordData struct {
 	timestamp, observed     time.Time
 	severity                log.Severity

@@ -58,7 +58,8 @@ func (e *events) ForceFlush(context.Context) error { return nil }
 
 func (e *events) Stats() map[string]uevents.EventStats { return e.sink.Stats() }
 
-// enabled reports whether an event is enabled that such a record may be written to. What is zero is not known.
+// enabled reports whether an event of records is enabled of which so much is known. What is zero is not known. Any event of the
+// sink is enabled.
 func (s *sink) enabled(severity log.Severity, eventName string) bool {
 	switch {
 	case severity != log.SeverityUndefined && eventName != "":
@@ -110,7 +111,8 @@ func (s *sink) writeSDK(ctx context.Context, r *sdklog.Record) error {
 	return s.write(&o, &d, logattrs.OfSDK(r))
 }
 
-// write writes a record to its events, that of its declaration first. Events disabled meanwhile are no error.
+// write writes a record to its events, with one system call each: first to that of its declaration. That the events
+// are disabled or closed meanwhile is no error.
 func (s *sink) write(o *outlets, d *recordData, a logattrs.Attributes) error {
 	severity := s.severities[o.in].Event
 	if s.CommonSchema4 {
@@ -145,7 +147,8 @@ const (
 	rangeFatal
 )
 
-// namePrefix begins the typed events' names behind the program's. Package sloghandler has other fields, and no prefix.
+// namePrefix begins the names of all typed events behind the program's: the events of package sloghandler, which have
+// other fields, have names without it.
 const namePrefix = "log_"
 
 // rangeNames end the names of the typed events.
@@ -155,7 +158,8 @@ var rangeLevels = [ranges]eventheader.Level{
 	eventheader.LevelVerbose, eventheader.LevelInfo, eventheader.LevelWarning, eventheader.LevelError, eventheader.LevelCritical,
 }
 
-// rangeOf returns the number of the range that a severity is in. Without a severity, it is that of information.
+// rangeOf returns the number of the range that a severity is in. One without a severity counts as information: nothing says that
+// it is less.
 func rangeOf(s log.Severity) uint8 {
 	switch {
 	case s <= 0:

@@ -234,7 +234,8 @@ func (b *bounds) put(r *component.Record, of []float64) {
 	r.EndRaw(r.At(explicitBounds), begin)
 }
 
-// putExpBuckets writes exponential buckets: the index of the first, a colon and counts.
+// putExpBuckets writes buckets of an exponential histogram: the index of the first one, a colon
+// and their counts.
 func putExpBuckets(r *component.Record, field int, b metricdata.ExponentialBucket) {
 	if len(b.Counts) == 0 {
 		return
@@ -264,7 +265,8 @@ func putList(r *component.Record, field, begin, n int, element func(dst []byte, 
 	r.EndRaw(r.At(field), begin)
 }
 
-// appendList appends n elements with commas between them, up to limit bytes: what follows would be cut.
+// appendList appends n elements with commas between them. What comes after limit bytes is going to be cut, so it is not
+// written.
 func appendList(dst []byte, limit, n int, element func(dst []byte, i int) []byte) []byte {
 	for i := 0; i < n && len(dst) <= limit; i++ {
 		if i > 0 {

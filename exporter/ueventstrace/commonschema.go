@@ -45,7 +45,8 @@ const (
 	keyLinks             = "user_events.links_count"
 )
 
-// writeCommonSchema writes a span in the Common Schema: parts A (context), B (span) and C (the program's).
+// writeCommonSchema writes a span in the Common Schema: the parts A, about its context, B, what makes it a span, and
+// C, what the program added.
 func (s *sink) writeCommonSchema(event *component.Event, d *spanData) error {
 	buf := bufpool.Get()
 	e := commonschema.Begin(*buf, &spanHeader, s.Limit)
@@ -96,7 +97,8 @@ func beginPartB(e *eventheader.Encoder, name string, start time.Time, status cod
 	}
 }
 
-// kindNumber returns the schema's number of a kind, neither Go's nor the protocol's.
+// kindNumber returns the schema's number of a kind, which is neither Go's nor the
+// protocol's.
 func kindNumber(k oteltrace.SpanKind) uint64 { return uint64(max(k-oteltrace.SpanKindInternal, 0)) }
 
 // linksJSON returns links as the exporter for Rust writes them.
@@ -116,7 +118,8 @@ func linksJSON(links []sdktrace.Link) string {
 	return string(append(b, ']'))
 }
 
-// appendPartC appends the other attributes, and what the exporter for Rust lacks fields for, without empty structs.
+// appendPartC appends the other attributes, and what the exporter for Rust has no field for. A struct without fields is not
+// written.
 func appendPartC(e *eventheader.Encoder, d *spanData) {
 	var own commonschema.Own
 	addOwn(&own, d)

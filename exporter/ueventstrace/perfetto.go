@@ -50,7 +50,8 @@ type track struct {
 	innermost *opened
 }
 
-// maxOpen bounds spans that never end. Above it the oldest one is forgotten, the most likely one not to end.
+// maxOpen bounds what spans that never end can take. Above it the oldest one is forgotten: it is the most likely one not
+// to end.
 const maxOpen = 1 << 16
 
 // maxMoved bounds how many slices a span that ends moves to a track of their own, each with two records. Of more of them,

@@ -159,7 +159,8 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 }
 
 // enter makes the span one inside of that of its context, which may be that of a context without a span. The trace in events is
-// the caller's, for correlation with other programs, or that of the nearest recorded span. enter reports if the caller has one.
+// the caller's, so that events correlate with what other programs record, or that of the nearest recorded span. enter reports
+// whether the caller propagates a span.
 func (s *recordingSpan) enter(ctx context.Context, parent trace.Span) bool {
 	if reflect.TypeOf(parent) == noSpan {
 		return false
@@ -208,7 +209,8 @@ func local(caller trace.Span) trace.SpanContext {
 // noSpan is the type of the span of a context that has none.
 var noSpan = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 
-// attributesType is the type of WithAttributes, a slice of attributes unless OpenTelemetry changes it, or nil.
+// attributesType is the type of WithAttributes: a slice of attributes, as long as OpenTelemetry does not change it, or
+// else nil.
 var attributesType = func() reflect.Type {
 	t := reflect.TypeOf(trace.WithAttributes())
 	if t.Kind() != reflect.Slice || t.Elem() != reflect.TypeFor[attribute.KeyValue]() {
@@ -244,7 +246,8 @@ func readOptions(options []trace.SpanStartOption) (o startOptions) {
 	return o
 }
 
-// apply applies the options to a new span with room for the attributes. It returns the links, and whether it is a root.
+// apply applies the options to a new span, which has room for the attributes. It returns the links, and whether the span is a
+// new root.
 func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, room []attribute.KeyValue) (links []trace.Link, newRoot bool) {
 	limits := &s.tracer.provider.attributes
 	if o.length > 0 {
@@ -272,7 +275,8 @@ func (s *recordingSpan) apply(o *startOptions, options []trace.SpanStartOption, 
 	return c.Links(), c.NewRoot()
 }
 
-// isNewRoot reports whether WithNewRoot is one of the options, also in other packages' types, but not in costly attributes.
+// isNewRoot reports whether WithNewRoot is one of the options, maybe inside of an option of another package's type. It does
+// not look into attributes, which cost the most.
 func isNewRoot(options []trace.SpanStartOption) bool {
 	for i, o := range options {
 		if t := reflect.TypeOf(o); t == nil || t == attributesType || t == timestampType {

@@ -24,7 +24,8 @@ import (
 	"github.com/userevents/userevents-go/internal/attrjson"
 )
 
-// spanContext is the context of a recorded span, which does not refer to it: a kept span keeps no values of its context.
+// spanContext is the context of a span that is recorded. The span does not refer to it: a span that a program keeps does not
+// keep the values of its context.
 type spanContext struct {
 	context.Context // the caller's
 	span            eventspan.Span
@@ -117,7 +118,8 @@ func newID() uint64 {
 // idleSpan is a span that started while the events were disabled, and its context: one object, as that is all that such a span
 // allocates. Spans inside of it that start while the events are disabled are the same one.
 //
-// It propagates what its caller propagates. Once a tool attaches, it writes the events added to it.
+// It propagates what its caller propagates. Once a tool attaches, it writes the events that are added to it:
+// the tool sees what a request does that began before.
 type idleSpan struct {
 	context.Context // the caller's
 	trace.Span      // the same, nil for a root; never called but for SpanContext
@@ -194,7 +196,8 @@ func (*idleSpan) SetStatus(codes.Code, string)           {}
 func (*idleSpan) SetAttributes(...attribute.KeyValue)    {}
 func (*idleSpan) AddLink(trace.Link)                     {}
 
-// recordingSpan is a span that is written as events. It is like the SDK's, but for what the package comment lists.
+// recordingSpan is a span that is written as events. Its methods do what those of the SDK's spans do, except for what
+// the package comment lists.
 type recordingSpan struct {
 	trace.Span // the nearest one around it that is not of this type, or nil; never called but for SpanContext
 
@@ -297,7 +300,8 @@ func (s *recordingSpan) RecordError(err error, options ...trace.EventOption) {
 }
 
 // Events and links of a span are written when they are added, by the goroutine that adds them: a tool sees what a request
-// does that hangs, and a program that is killed loses none. The Common Schema has them in the record of the span's end.
+// does that hangs, and a program that is killed loses none. In the Common Schema they are in the record of the span, which
+// holds them until it ends.
 
 // addEvent adds an event to a span, and writes it.
 func (s *recordingSpan) addEvent(name string, c trace.EventConfig) {

@@ -52,7 +52,8 @@ func newSink(name string, kind selfobs.Component, list []event, c *config) (*sin
 	return s, s.Publish(kind, s.events[spanEnd].Stats) // a span counts once, however many records it has
 }
 
-// originOf returns what the spans of a scope and a resource have in common, for seen ones mostly without allocating.
+// originOf returns what the spans of a scope and a resource have in common. It does not allocate for those that it has seen,
+// as long as they are not very many.
 func (s *sink) originOf(scope instrumentation.Scope, resource *attrs.Described) *origin {
 	if o := s.last.Load(); o != nil && o.resource == resource && o.scope == scope {
 		return o
@@ -237,7 +238,8 @@ func (s *sink) writeEnd(o *component.Event, d *spanData) error {
 	return err
 }
 
-// span writes what the events of a span's start and end share, and the status description if the event has one.
+// span writes what the events of a span's start and end have in common, and the description of its status if the
+// event has one.
 func (s *sink) span(r *component.Record, d *spanData, status string) {
 	r.U64(startTime, typedfield.UnixNano(d.start))
 	r.U8(parentRemote, typedfield.Bool(d.parent.remote))
@@ -300,7 +302,8 @@ func (s *sink) endEvents() endEvents {
 	return endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
 }
 
-// writeEnded writes these events of an ended span. The span comes last: a tool that sees it has seen its parts.
+// writeEnded writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
+// its parts.
 func (s *sink) writeEnded(on endEvents, d *spanData) (first error) {
 	keep := func(err error) {
 		if first == nil {
@@ -336,7 +339,8 @@ type rest struct {
 	droppedEvents, droppedLinks int
 }
 
-// attributes writes the origin and attributes of a record. The SDK removes duplicates of spans alone.
+// attributes writes where a record comes from, and its attributes. The SDK removes duplicates of spans, but not of events
+// and links.
 func (s *sink) attributes(r *component.Record, from *origin, list []attribute.KeyValue, more rest, duplicates attrjson.Duplicates) {
 	origin := &r.Event.Origin
 	if from.known != nil {

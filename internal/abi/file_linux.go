@@ -38,7 +38,8 @@ func Open(path string) (*File, error) {
 	return newFile(fd, path)
 }
 
-// FromFile duplicates a descriptor that another program opened for writing.
+// FromFile duplicates a descriptor that another program opened for writing. The caller keeps
+// its own.
 func FromFile(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -166,7 +167,8 @@ func (f *File) AwaitRemoval() bool {
 	return true
 }
 
-// Delete deletes an event, through another descriptor: not one that registered it.
+// Delete deletes an event. An event cannot be deleted through a descriptor that it was
+// registered with, so this opens another.
 func (f *File) Delete(name string) error {
 	if f.path == "" {
 		return errors.New("the descriptor was handed in and its path is not known: deleting takes a second one")
@@ -178,7 +180,8 @@ func (f *File) Delete(name string) error {
 	return errors.Join(deleteEvent(fd, name), sys.Close(fd))
 }
 
-// Fields returns the kernel's fields of an event, if this program may read them.
+// Fields returns the fields that the kernel has for an event, if this program may read
+// them.
 func (f *File) Fields(name string) (string, bool) {
 	if f.path == "" {
 		return "", false
@@ -204,7 +207,8 @@ func (f *File) Lost() bool {
 	return err != nil || !writable
 }
 
-// Close closes the descriptor. A second Close fails with EBADF: the number may be another file's.
+// Close closes the descriptor, whose number the process may then use for another file. A
+// second Close fails with EBADF and closes nothing.
 func (f *File) Close() error {
 	if f.closed.Swap(true) {
 		return errno.EBADF
@@ -216,7 +220,8 @@ func (f *File) Close() error {
 func (f *File) Path() string { return f.path }
 
 // registrar is the one thread that registers and unregisters. The kernel ties an enable bit
-// to the thread that registered it: others get ENOENT from UNREG, and its end freezes the bit.
+// to the thread that registered it: on any other thread UNREG fails with ENOENT, and when
+// the thread exits the bit never changes again.
 var registrar struct {
 	starting sync.Mutex
 	work     chan func() // nil until it has started
@@ -253,7 +258,8 @@ func startRegistrar() {
 	registrar.work = work
 }
 
-// outsideBubbles calls f where its goroutine may outlive a bubble of testing/synctest, in which no cleanup runs.
+// outsideBubbles calls f where it may start a goroutine that outlives a bubble of testing/synctest. Cleanups
+// run outside of all bubbles.
 func outsideBubbles(f func()) {
 	if !inBubble() {
 		f()

@@ -14,13 +14,15 @@ import (
 	"github.com/userevents/userevents-go/internal/words"
 )
 
-// statusPage is the system's page of user_events_status before 6.4, which a process maps once.
+// statusPage is the page of user_events_status that the kernels before 6.4 update. There is
+// one per system, so a process maps it once and keeps it.
 type statusPage struct {
 	abi  backend.ABI
 	page []byte
 }
 
-// StatusError says that user_events_status, necessary before 6.4, cannot be used.
+// StatusError says that user_events_status cannot be used, without which kernels before 6.4
+// do not tell which events are enabled.
 type StatusError struct {
 	Path string // that was tried first
 	Err  error
@@ -39,7 +41,8 @@ var mappedStatus struct {
 	page *statusPage // nil until mapped
 }
 
-// openStatus maps the first status page that opens, once. Its errors are [*StatusError].
+// openStatus maps the status page. It tries the files in turn, and remembers success only.
+// Its errors are [*StatusError].
 func openStatus(dataFile string) (*statusPage, error) {
 	mappedStatus.mu.Lock()
 	defer mappedStatus.mu.Unlock()

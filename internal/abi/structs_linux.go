@@ -16,7 +16,8 @@ import (
 	"github.com/userevents/userevents-go/internal/words"
 )
 
-// The kernel's structures are packed, unlike Go's: they are byte arrays with these offsets.
+// The kernel's structures are packed, which Go's are not, so they are written into byte
+// arrays at these offsets.
 //
 // Linux 6.4 and later:
 //
@@ -68,7 +69,8 @@ func cString(s string) ([]byte, error) {
 	return append([]byte(s), 0), nil
 }
 
-// pinned returns the address of a copy of s that the pinner keeps from moving for the kernel.
+// pinned returns the address of a copy of s. The pinner keeps it from moving while only the
+// kernel knows its address.
 func pinned(s string, pin *runtime.Pinner) (uint64, error) {
 	b, err := cString(s)
 	if err != nil {
@@ -146,7 +148,8 @@ func address(word *atomic.Uintptr) uint64 { return uint64(uintptr(unsafe.Pointer
 
 // hasEnableAddress asks the kernel which structure it takes, by a registration that neither
 // kind of kernel can carry out: unknown flags, and a last word that is not zero. A kernel
-// with enable addresses refuses the flags (EINVAL), an older one the longer structure (E2BIG).
+// with enable addresses refuses the flags (EINVAL). An older one sees a structure longer
+// than its own whose tail is not zero (E2BIG).
 func hasEnableAddress(fd int) (bool, error) {
 	reg := userReg(0, uint8(wordSize), math.MaxUint16, 0, 0)
 	order.PutUint32(reg[regWriteIndex:], math.MaxUint32)

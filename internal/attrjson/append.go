@@ -108,14 +108,16 @@ func putNumber(buf *[]byte, i int, v uint64, negative bool) int {
 // zeros makes characters of what eightDigits returns.
 const zeros = 0x3030303030303030
 
-// leadingZeros returns the bits of the number's leading zeros in eightDigits' result, at most 56.
+// leadingZeros returns how many bits the zeros in front of the number take in what eightDigits
+// returned, 56 at most.
 func leadingZeros(digits uint64) uint {
 	return uint(bits.TrailingZeros64(digits|1<<56)) & 0x38
 }
 
 // eightDigits returns the decimal digits of v, which is below 1e8, one in each byte and the first
 // in the lowest. Each step splits all numbers in the word at once: into two of
-// four digits, four of two, eight of one. Multiplications divide by 100 and 10, rounding down in this range.
+// four digits, four of two, eight of one. The multiplications divide by 100 and by 10,
+// rounding down correctly in the range they are used for.
 func eightDigits(v uint64) uint64 {
 	v = v/1e4 | v%1e4<<32
 	q := v * 10486 >> 20 & 0x7f_0000007f
@@ -165,7 +167,8 @@ func AppendString(dst []byte, s string) []byte {
 
 const stringRoom = 24
 
-// putString puts s in quotes and the byte next, or returns 0, also for a possible escape.
+// putString puts s in quotes, with the byte next behind it. It returns 0 also if a
+// character of s may have to be escaped.
 //
 // Keys and values are mostly 4 to 30 bytes of plain ASCII. Words are tested on
 // their way into the buffer, and the last word overlaps the one before it. As it calls

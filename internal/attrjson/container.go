@@ -32,7 +32,8 @@ type Container struct {
 	most int // where an array is so long that the last elements cannot stay
 }
 
-// enough is the ratio of an array's length to its part in the record: texts are cut before elements are dropped.
+// enough is how many times as long as what may be left of it an array gets: its texts are cut before its elements are
+// dropped.
 const enough = 16
 
 // Object opens an object as the next value. It is written even if it gets no member.
@@ -41,7 +42,8 @@ func (w *Writer) Object() Container { return w.openContainer(object, '{') }
 // Array opens an array as the next value.
 func (w *Writer) Array() Container { return w.openContainer(array, '[') }
 
-// Group opens an object as the next value, which is omitted if empty, as log/slog demands.
+// Group opens an object as the next value, which is omitted together with its key if it
+// gets no member. This is what log/slog demands of groups.
 func (w *Writer) Group() Container { return w.openContainer(group, '{') }
 
 func (w *Writer) openContainer(kind containerKind, bracket byte) Container {
@@ -53,7 +55,8 @@ func (w *Writer) openContainer(kind containerKind, bracket byte) Container {
 	return c
 }
 
-// Full reports whether an array is so long that further elements would be cut.
+// Full reports whether an array is so long that further elements are going to be cut: there is no use in writing
+// them.
 func (w *Writer) Full(c Container) bool { return w.n > c.most }
 
 // Close closes c, which must be the container that was opened last.
@@ -235,7 +238,8 @@ func isTooDeep(v any) bool {
 	return exceeds(reflect.ValueOf(v), maxDepth, path) && !path[0]
 }
 
-// exceeds reports whether a value has more than depth levels, and then adds the deepest pointers to path, 0 for a repeated one.
+// exceeds reports whether a value has more than depth levels. If so, it adds the pointers on the way to the deepest level to
+// path, and 0 if it meets one of them twice.
 func exceeds(v reflect.Value, depth int, path map[uintptr]bool) bool {
 	if !v.IsValid() || !mayBeDeep(v.Type()) {
 		return false
@@ -326,7 +330,8 @@ func isUnlimited(t reflect.Type, outer map[reflect.Type]bool) bool {
 	return false
 }
 
-// maxPooled is the size from which a buffer is not pooled: huge ones shall not stay in memory.
+// maxPooled is the size from which a buffer is left to the garbage collector. One huge
+// value shall not stay in memory for good.
 const maxPooled = 16 << 10
 
 type encoder struct {

@@ -33,7 +33,8 @@ func keepLast(b []byte) int {
 	return c.w
 }
 
-// compactor moves an object to the start of its buffer, by tokens, never over unread ones.
+// compactor moves an object towards the start of its own buffer, token by token, so
+// that written bytes never overtake what is still to be read.
 type compactor struct {
 	b    []byte
 	r, w int // next byte to read, next byte to write

@@ -8,7 +8,8 @@ import (
 )
 
 // maxEntered bounds how many groups, slices and maps of one object are
-// walked into: a LogValuer's group or a map may hold itself, and twice in every step.
+// walked into. A LogValuer may return a group that holds itself, a map may hold itself,
+// and twice in every step.
 const maxEntered = 1000
 
 // Attrs writes the members for attrs; see [Writer.Attr].
@@ -18,7 +19,8 @@ func (w *Writer) Attrs(attrs []slog.Attr) {
 	}
 }
 
-// Record writes the attributes of r, without time, level, message and source; see [Writer.Attr].
+// Record writes the members for the attributes of r; see [Writer.Attr]. Time, level, message and source are
+// not among them.
 func (w *Writer) Record(r *slog.Record) {
 	r.Attrs(func(a slog.Attr) bool {
 		w.attr(&a)
@@ -32,7 +34,8 @@ func (w *Writer) Record(r *slog.Record) {
 // written. A LogValuer that panics or does not end becomes a text that says so.
 func (w *Writer) Attr(a slog.Attr) { w.attr(&a) }
 
-// attr writes the usual attributes, and leaves others and those that do not fit to member.
+// attr writes the attributes that records mostly have. Whatever is not plain or does not fit is
+// left to member.
 func (w *Writer) attr(a *slog.Attr) {
 	if i := putString(&w.b, w.n, a.Key, ':'); i > 0 {
 		switch a.Value.Kind() {
@@ -112,7 +115,8 @@ func (w *Writer) enter() bool {
 // Prefix is the start of an object that is encoded once and used for many: what
 // the WithAttrs and WithGroup methods of a slog.Handler have gathered. The zero Prefix is
 // empty. A Prefix is a value: its methods leave the receiver as it is, and any number of goroutines may use it. But
-// like append, WithAttrs and WithGroup may use its free memory: derive several only from [Prefix.Clip]'s result.
+// like append, WithAttrs and WithGroup may use the free memory behind it: derive more than one Prefix only from
+// the result of [Prefix.Clip].
 type Prefix struct {
 	// Duplicates is what [Writer.End] is going to be told. With [KeepLast], each long text is written as far as the
 	// limit, since those that share it may be removed.
@@ -214,7 +218,8 @@ func (p *Prefix) Begin(w *Writer, dst []byte, limit int) {
 	}
 }
 
-// Prefix writes a Prefix, once for each object. Further members go into its innermost group; End closes the groups.
+// Prefix writes the members of a Prefix, once for each object. Further members go into the innermost of its groups;
+// End closes the groups.
 func (w *Writer) Prefix(p *Prefix) {
 	w.dropped += p.dropped
 	w.capped += p.capped

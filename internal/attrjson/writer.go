@@ -56,7 +56,8 @@ func Begin(dst []byte, limit int) (w Writer) {
 	return w
 }
 
-// open makes w, the zero Writer, begin an object, without copies of a large Writer.
+// open makes w, which is the zero Writer, one that begins an object. A Writer is large: this
+// spares copies of it.
 func (w *Writer) open(dst []byte, limit int) {
 	w.start, w.limit = len(dst), limit
 	w.n = w.start + 1
@@ -65,7 +66,8 @@ func (w *Writer) open(dst []byte, limit int) {
 }
 
 // End closes the object. It returns the extended buffer and how many values
-// were dropped, those of a [Prefix] too. The Writer must not be used afterwards.
+// were dropped because there were too many; those that a [Prefix] has dropped are among them. The Writer
+// must not be used afterwards.
 func (w *Writer) End(d Duplicates) (buf []byte, dropped int) {
 	if w.lazyOpen > 0 {
 		if w.last() == '{' {
@@ -121,7 +123,8 @@ func (w *Writer) String(s string) {
 const plenty = 16
 
 // end returns where a text ends at the latest. Others may be dropped or removed as duplicates, so the last long text may
-// have the limit for itself. Of very many long texts, the n-th gets an n-th of it: the object stays small.
+// have the limit for itself. Of very many long texts, the n-th gets an n-th of the limit, so that the object
+// stays small whatever is in it.
 func (w *Writer) end() int {
 	if w.duplicates == KeepLast || (w.n-w.start)/plenty < w.limit {
 		return w.bound(w.limit)

@@ -1,8 +1,10 @@
 // Package backend is the seam between package uevents and the kernel:
-// the real user_events files, or those simulated in package ueventstest. It is internal, no API.
+// the real user_events files, or those simulated in package ueventstest. It is internal
+// so that the seam does not become API.
 //
 // A backend speaks the kernel's language: commands, bits of words, write indexes and
-// errnos. Policies are in package uevents, which therefore behaves the same on both.
+// errnos. Policies (validation, fallbacks, sizes, lifetimes) belong to package uevents,
+// which therefore behaves the same on both.
 package backend
 
 import (
@@ -53,7 +55,8 @@ type Request struct {
 	Bit  uint8
 }
 
-// Registration is the kernel's answer. Bits of Mask in Word, always readable, enable the event.
+// Registration is the kernel's answer. The event is enabled while Word has one of the bits
+// of Mask. Word stays readable for the life of the process.
 type Registration struct {
 	Index uint32
 	Word  *atomic.Uintptr
@@ -65,7 +68,8 @@ type Registration struct {
 type Backend interface {
 	ABI() ABI
 
-	// NewWord returns a zero word for WordBits enable bits, readable for the life of the process.
+	// NewWord returns a zero word for up to WordBits enable bits. It stays readable for the
+	// life of the process, also after FreeWord.
 	NewWord() (*atomic.Uintptr, error)
 	// FreeWord returns a word to the pool. None of its bits may still be registered.
 	FreeWord(*atomic.Uintptr)
@@ -76,13 +80,16 @@ type Backend interface {
 	// Unregister performs DIAG_IOCSUNREG; with the status generations it does nothing. It
 	// fails with ENOENT if the kernel has no registration of this word and bit.
 	Unregister(word *atomic.Uintptr, bit uint8) error
-	// AwaitRemoval waits a little for the kernel to remove an unused event, or returns false if there is no delay, or no end.
+	// AwaitRemoval waits a little for the kernel to remove an event whose last user is gone. It returns false at once if
+	// the kernel removes events without delay, or never.
 	AwaitRemoval() bool
 	// Delete performs DIAG_IOCSDEL through a descriptor of its own.
 	Delete(name string) error
-	// Fields returns the event's present Declaration.FieldList, if this program can see it.
+	// Fields returns the declaration, as Declaration.FieldList prints it, that the event
+	// has now, if this program can see it.
 	Fields(name string) (fields string, known bool)
-	// Write writes a write index in host byte order and a payload. It keeps no buf. It must not run after Close.
+	// Write writes one event: a write index in host byte order and a payload. It does not
+	// retain buf. It must not run during or after Close.
 	Write(buf []byte) error
 	// Lost reports whether the descriptor is no longer that of the file: other code of the program has closed it.
 	Lost() bool
@@ -90,7 +97,8 @@ type Backend interface {
 	Close() error
 }
 
-// NewProvider makes a *uevents.Provider for package ueventstest. Package uevents sets it.
+// NewProvider makes a *uevents.Provider of a backend, on behalf of package ueventstest.
+// Package uevents sets it.
 var NewProvider func(Backend) any
 
 // OpenSimulated opens user_events_data of a *ueventstest.Kernel, for tests of this module

@@ -109,7 +109,8 @@ func podUID(path string) string {
 	return ""
 }
 
-// IsPodUID reports whether a text is like a pod's uid: a UUID, or 32 hexadecimal digits, a hash of a static pod's file.
+// IsPodUID reports whether a text has the form of a pod's uid: a UUID, or 32 hexadecimal digits, a hash of the file that the kubelet
+// read a static pod from.
 func IsPodUID(s string) bool {
 	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
 		s = strings.ReplaceAll(s, "-", "")
@@ -117,7 +118,8 @@ func IsPodUID(s string) bool {
 	return len(s) == 32 && IsHex(s)
 }
 
-// unit returns the systemd unit in a path, or "": the last one, a slice only if the process is in no other unit.
+// unit returns the last component of a path that names a systemd unit, or "". Units run in slices: a slice is the unit only of what
+// runs in no other.
 func unit(path string) string {
 	slice := ""
 	for name := range inward(path) {

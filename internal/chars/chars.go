@@ -1,4 +1,5 @@
-// Package chars has what encodings of texts share: which characters are escaped, and fast copies of others.
+// Package chars has what the encodings of texts have in common: which characters are escaped, and how
+// texts that need no escape are found and copied.
 package chars
 
 import (
@@ -34,7 +35,8 @@ func Unquoted(x uint64) uint64 {
 	return ((x ^ Ones*2) - below) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
 }
 
-// PlainLen returns the length of the longest prefix of printable ASCII without quotation marks and backslashes.
+// PlainLen returns the length of the longest prefix of s that is printable ASCII without quotation marks and backslashes, which
+// all encodings write as it is.
 func PlainLen(s string) int {
 	n := 0
 	for ; n+8 <= len(s); n += 8 {
@@ -48,7 +50,8 @@ func PlainLen(s string) int {
 	return n
 }
 
-// PrintableLen is PlainLen with all characters of JSON and plain texts that are neither [Unprintable] nor raw bytes.
+// PrintableLen is PlainLen with the other characters that JSON and plain texts have as they are: those that are neither
+// [Unprintable] nor a raw byte in JSON.
 func PrintableLen(s string) int {
 	for n := 0; ; {
 		n += PlainLen(s[n:])
@@ -69,7 +72,8 @@ func PrintableLen(s string) int {
 // IsPlain reports whether c is written as it is in plain text, wherever it stands.
 func IsPlain(c byte) bool { return c-' ' < del-' ' && c != '\\' }
 
-// Load64, Load32 and load16 return the first bytes of s, little-endian. The compiler makes a single load of each.
+// Load64, Load32 and load16 return the first bytes of s, the very first in the lowest byte. Each is a single
+// load to the compiler.
 
 // Load64 returns the first 8 bytes of s.
 func Load64(s string) uint64 {
@@ -87,7 +91,8 @@ func Load32(s string) uint32 {
 func load16(s string) uint16 { return uint16(s[0]) | uint16(s[1])<<8 }
 
 // CopyPlain copies s into b at position i and reports whether all of s is written as it is in plain
-// text, or anything if not. It is false also if b has less than 16 bytes, or too few for s, from i on.
+// text. If not, what is in b there may be anything. It is false also where b has less than 16
+// bytes from i on, or less than s takes.
 //
 // It examines eight bytes at a time, four or two, and lets the last ones overlap those before. As it
 // calls nothing, and the compiler sees that no index is out of bounds, it needs no stack frame.
@@ -140,7 +145,8 @@ func CopyPlain(b []byte, i int, s string) bool {
 
 const maxEscape = len(`\ud800\udc00`)
 
-// EscapeLen returns the length of an escape with c behind the backslash. In JSON it may be half of a surrogate pair.
+// EscapeLen returns the length of an escape whose character behind the backslash is c, in plain text or in JSON. An
+// escape in JSON may be half of a surrogate pair.
 func EscapeLen(c byte) int {
 	switch c {
 	case 'x':
@@ -189,7 +195,8 @@ func escapeLen[T string | []byte](s T) int {
 
 // rawBytes is where the characters begin that stand for bytes which are not UTF-8 in JSON: byte b, which is
 // 0x80 or more, is U+EF00+b. They are of the private use area, so that every parser takes them. A lone
-// surrogate (as in Python's surrogateescape) makes strict parsers refuse the object.
+// surrogate (as in Python's surrogateescape) is refused by strict parsers, together with
+// the whole object.
 const rawBytes = 0xef00
 
 // IsRawByte reports whether r stands for a byte in JSON. A character of a text
@@ -199,7 +206,8 @@ func IsRawByte(r rune) bool { return r >= rawBytes+utf8.RuneSelf && r <= rawByte
 // RawByte returns the byte that r stands for.
 func RawByte(r rune) byte { return byte(r - rawBytes) }
 
-// AppendJSON appends the escape of the first character of s, which needs one, and returns its size.
+// AppendJSON appends the escape of the first character of s, which is not written as it is, and returns
+// the character's size.
 func AppendJSON[T string | []byte](dst []byte, s T) (out []byte, size int) {
 	r, size := Decode(s)
 	if r != utf8.RuneError && !IsRawByte(r) {
@@ -267,13 +275,15 @@ func SanitizeJSON[T string | []byte](dst []byte, json T, max int) []byte {
 
 const del = 0x7f
 
-// Unprintable reports whether a character is no part of a line: a control, or one that is [Deceptive].
+// Unprintable reports whether a character must not reach a terminal or a line of a trace as it is: a
+// control character, or one that is [Deceptive].
 func Unprintable(r rune) bool { return r < ' ' || r >= del && (r == del || Deceptive(r)) }
 
 // Deceptive reports whether r is not ASCII and controls a terminal, ends a line, reorders text or is
 // invisible: a C1 control, a line or paragraph separator, an annotation, or a character with Unicode's property
 // Bidi_Control or Default_Ignorable_Code_Point, such as the tags U+E0000 to U+E007F. Of the ignorable ones the joiners
-// U+200C and U+200D and the variation selectors U+FE00 to U+FE0F and of Mongolian are not: scripts and emoji need them.
+// U+200C and U+200D and the variation selectors U+FE00 to U+FE0F and of Mongolian are not among them: words of several
+// scripts and emoji need them.
 func Deceptive(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -295,7 +305,8 @@ func Deceptive(r rune) bool {
 		r >= 0x1bca0 && r <= 0x1bca3 || r >= 0x1d173 && r <= 0x1d17a // controls of shorthand and of music
 }
 
-// Decode returns the first character of s, and its size: [utf8.RuneError] and 1 for an invalid byte.
+// Decode returns the first character of s, which is not empty, and its size. A byte that is not valid
+// UTF-8 is [utf8.RuneError] with size 1.
 func Decode[T string | []byte](s T) (r rune, size int) {
 	if s[0] < utf8.RuneSelf {
 		return rune(s[0]), 1
@@ -303,7 +314,8 @@ func Decode[T string | []byte](s T) (r rune, size int) {
 	return utf8.DecodeRuneInString(string(s[:min(len(s), utf8.UTFMax)]))
 }
 
-// Clip returns the longest prefix of s with at most n bytes and whole characters.
+// Clip returns the longest prefix of s with at most n bytes that does not end inside a
+// character.
 func Clip[T string | []byte](s T, n int) T {
 	if n >= len(s) {
 		return s

@@ -20,7 +20,8 @@ type Event struct {
 }
 
 // Decode parses the header of an event. The name is the tracepoint's, the
-// payload everything from the field eventheader_flags on, also perf's padding.
+// payload everything from the field eventheader_flags on; what follows the last
+// field is ignored, since perf pads records.
 //
 // Exactly one of event and error is nil. Fields are not decoded yet: [Cursor.Next] and [Event.AppendFieldsJSON] may still fail.
 func Decode(name string, payload []byte) (*Event, error) {
@@ -122,7 +123,8 @@ func (ev *Event) extension(kind uint16, content []byte) string {
 
 // Bounds of the decoder. An event cannot make it do more than this, however its counts are nested.
 const (
-	// A step is an item or metadata of a field, plus one for each nameStep bytes of name.
+	// A step is an item, or the reading of the metadata of a field, which takes one
+	// more for each nameStep bytes of its name.
 	maxSteps = 1 << 17
 	nameStep = 64
 	maxDepth = 32 // structs within structs, each possibly in an array
@@ -141,7 +143,8 @@ const (
 	ItemArrayEnd
 )
 
-// Cursor reads fields depth first, without allocating. It is not safe for concurrent use.
+// Cursor reads the fields of an event one after the other, depth first, without
+// allocating. It is not safe for concurrent use.
 //
 //	var c eventheader.Cursor
 //	c.Reset(ev)
@@ -307,7 +310,8 @@ func (c *Cursor) NameBytes() []byte { return c.meta[c.field.nameAt:c.field.nameE
 // Type returns the type of the field. The format of a struct is its number of children.
 func (c *Cursor) Type() Type { return c.field.typ }
 
-// Value returns the value at the cursor, which refers to the payload, and the zero Value at a struct or an array.
+// Value returns the value that the cursor stands at, which refers to the payload. It is the zero Value where a struct or an array
+// begins or ends.
 func (c *Cursor) Value() Value {
 	if c.item != itemValue {
 		return Value{}

@@ -13,7 +13,8 @@ import (
 
 // Encoder builds events whose fields are known only when they are logged. Call
 // [Encoder.Begin], then a method for each field, then [Encoder.End]. The zero
-// value is ready. It can be reused without allocating, but not used concurrently.
+// value is ready. An Encoder can be reused, which saves its allocations, but not
+// used concurrently.
 //
 // An event is built without regard to its limit. Only one that turns out too large is cut, by End, as the
 // package's documentation says, so that it does not matter in which order fields come. Names and texts are made

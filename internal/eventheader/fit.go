@@ -90,7 +90,8 @@ func (f *fitting) Cut(share int) (cut int) {
 	return cut
 }
 
-// walker iterates over the fields of an Encoder's event: values, whole arrays, begins and ends of structs.
+// walker iterates over the fields of an event that an Encoder has made: values, whole arrays, and the beginnings and
+// ends of structs.
 type walker struct {
 	c Cursor
 

@@ -119,7 +119,8 @@ func ParseName(s string) (Name, error) {
 	return Name{Provider: s[:under], Level: Level(level), Keyword: keyword, Options: options}, nil
 }
 
-// cutHex parses a letter and a lower-case hexadecimal number of size bits, 0 without digits.
+// cutHex parses a letter and a lower-case hexadecimal number of at most so many bits.
+// No digits count as zero, as in other decoders.
 func cutHex(s string, letter byte, size int) (v uint64, rest string, ok bool) {
 	if s == "" || s[0] != letter {
 		return 0, s, false

@@ -62,8 +62,8 @@ func appendKey(dst []byte, c *Cursor) []byte {
 	return append(dst, '"', ':')
 }
 
-// AppendJSON appends the value as JSON, in the form of LinuxTracepoints' decoders, but for names of error numbers: "ERRNO(2)", bytes as
-// "00 ff", a time in UTC as "2024-01-01T12:34:56".
+// AppendJSON appends the value as JSON, in the form of LinuxTracepoints' decoders: an error number as "ENOENT(2)", bytes as "00 ff", a time in
+// UTC as "2024-01-01T12:34:56".
 func (v Value) AppendJSON(dst []byte) []byte {
 	switch f := v.format(); f {
 	case FormatDefault:
@@ -129,7 +129,8 @@ func appendHexBytes(dst, b []byte) []byte {
 	return append(dst, '"')
 }
 
-// The reference decoder's broken-down time, that of the C library, ends here.
+// Years outside of this range do not fit the C library's broken-down time, which
+// the reference decoder uses.
 const (
 	minTime = -67768040609740800
 	maxTime = 67768036191676799

@@ -410,7 +410,8 @@ func (e *Encoder) String(name, v string) {
 	e.data = e.order.appendText(e.data[:at-2], v, e.limit)
 }
 
-// appendText appends a text with its count, up to a little more than limit bytes: the event is too large then, and fit cuts it.
+// appendText appends a text with its count. It stops once more than limit bytes are written, but does not call that a cut: the
+// event will be too large then, and fit cuts it.
 func (o order) appendText(dst []byte, v string, limit int) []byte {
 	at := len(dst)
 	dst, _ = text.Append(append(dst, 0, 0), v, limit+beyond)

@@ -188,21 +188,24 @@ func (e encoding) unit() int {
 // counted reports whether a 16-bit count precedes the value.
 func (e encoding) counted() bool { return e >= encString8 && e <= encBinary }
 
-// Value is one decoded value. It refers to the payload. The zero Value is a null.
+// Value is one decoded value. It refers to the payload that it was decoded from. The zero
+// Value is a null.
 type Value struct {
 	typ   Type
 	raw   []byte
 	order order
 }
 
-// Raw returns the value's bytes in the event's order, without count or terminator. Do not change them.
+// Raw returns the bytes of the value in the byte order of the event, without count
+// and without terminator. They must not be changed.
 func (v Value) Raw() []byte { return v.raw }
 
 // Format returns the format that applies to the value: the declared one, or the default of the encoding if that does
 // not fit. It is FormatDefault if the value is null, and [FormatIP] for the old format of addresses.
 func (v Value) Format() Format { return v.format() }
 
-// Uint64 returns an integer, a boolean or the seconds of a time, 0 for others. A negative number exceeds [math.MaxInt64].
+// Uint64 returns what Any returns as an integer or a boolean, and the seconds of a time. A signed one below zero comes out
+// above [math.MaxInt64]. It is 0 for other formats.
 func (v Value) Uint64() uint64 {
 	switch v.format() {
 	case FormatUnsigned, FormatHex, FormatBool:
@@ -227,7 +230,8 @@ func (v Value) Float64() float64 {
 	return v.float64()
 }
 
-// Text returns a text as valid UTF-8: a part of the payload, not to be changed, or a copy. It is nil for other formats.
+// Text returns a text as valid UTF-8: part of the payload where that has this form, which must not be changed, and else
+// a copy. It is nil for other formats.
 func (v Value) Text() []byte {
 	f := v.format()
 	if f < formatLatin1 || f > FormatJSON {
@@ -381,7 +385,8 @@ func (v Value) textForm(f Format) ([]byte, textForm) {
 }
 
 // rune decodes the first character of a text and returns its size, which is 0 if
-// not even a unit is left. Bytes that are not UTF-8 are Latin-1; what is no character is U+FFFD.
+// not even a unit is left. A byte that is not UTF-8 is taken for Latin-1, as other decoders
+// do; what is no character becomes U+FFFD.
 func (f textForm) rune(b []byte) (rune, int) {
 	switch {
 	case len(b) == 0:

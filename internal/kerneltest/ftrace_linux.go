@@ -32,7 +32,8 @@ type Record struct {
 
 var instances atomic.Uint32
 
-// Instance is a trace instance of ftrace for one test, read from the kernel's raw pages.
+// Instance is a trace instance of ftrace that is removed with the test. Its records are read from the kernel's raw
+// pages.
 type Instance struct {
 	*tracefs.Instance
 	tb     testing.TB
@@ -131,7 +132,8 @@ func (i *Instance) Content() string {
 	return text
 }
 
-// Records consumes the buffers in order of time: a test's thread may have moved to another CPU between two records.
+// Records consumes what is in the buffers, in the order in which it was written: a test's thread may have moved to another CPU
+// between two records.
 func (i *Instance) Records() (records []Record) {
 	i.tb.Helper()
 	ids := make(map[uint16]string, len(i.events))
@@ -154,7 +156,8 @@ func (i *Instance) Records() (records []Record) {
 	return records
 }
 
-// Types of events, include/linux/ring_buffer.h. Up to typeDataMax they are lengths in 32-bit words.
+// Types of events in a ring buffer, include/linux/ring_buffer.h. Up to typeDataMax the type
+// is the length of the data in words of four bytes.
 const (
 	typeArray      = 0 // the length is in the first word of the data
 	typeDataMax    = 28
@@ -235,7 +238,8 @@ func parsePage(ids map[uint16]string, cpu int, page []byte) (records []Record, e
 }
 
 // TraceText returns the text of the top-level instance. Kernels before 6.4 don't trust the
-// fields of user events and dump the record in hexadecimal; the text ends with these bytes.
+// fields of user events and dump the record in hexadecimal; there the text ends with
+// the bytes that were dumped.
 func TraceText(tb testing.TB, fs *tracefs.Dir) (text string, dumped bool) {
 	tb.Helper()
 	text, err := fs.Top().Text()

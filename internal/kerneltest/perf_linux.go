@@ -15,13 +15,15 @@ type Perf struct {
 	session *perf.Session
 }
 
-// AttachPerf attaches to an event, named as for [tracefs.Instance.Event], on all CPUs until the test ends.
+// AttachPerf opens an event, named as for [tracefs.Instance.Event], on all CPUs, for all processes. It is detached
+// with the test.
 func AttachPerf(tb testing.TB, fs *tracefs.Dir, event string) *Perf {
 	tb.Helper()
 	return attachPerf(tb, fs, event, nil)
 }
 
-// AttachPerfOverwriting is AttachPerf for benchmarks: new records replace old ones, so it has no Records.
+// AttachPerfOverwriting is AttachPerf for benchmarks: new records replace old ones, so that no reader is needed. It
+// has no Records.
 func AttachPerfOverwriting(tb testing.TB, fs *tracefs.Dir, event string) *Perf {
 	tb.Helper()
 	return attachPerf(tb, fs, event, &perf.Options{Overwrite: true})
@@ -45,7 +47,8 @@ func (p *Perf) Detach() {
 	}
 }
 
-// Records consumes what is in the buffers. Lost records fail the test.
+// Records consumes what is in the buffers. It fails the test if the kernel says that
+// records were lost for lack of room.
 func (p *Perf) Records() (records []Record) {
 	p.tb.Helper()
 	require.NoError(p.tb, p.session.Flush())

@@ -35,7 +35,8 @@ func init() {
 	}
 }
 
-// Guest skips the test unless this is a guest or EnvHostTests lets it change this machine.
+// Guest skips the test unless it may change this machine: in a guest, or where EnvHostTests
+// allows it.
 func Guest(tb testing.TB) {
 	tb.Helper()
 	if !allowed() {
@@ -44,7 +45,8 @@ func Guest(tb testing.TB) {
 	tb.Attr(Attr, "used")
 }
 
-// Require is Guest, and fails the test if user_events cannot be used.
+// Require is Guest, and fails the test if the machine has no user_events or they cannot be
+// used.
 func Require(tb testing.TB) *tracefs.Dir {
 	tb.Helper()
 	Guest(tb)
@@ -61,7 +63,8 @@ func Require(tb testing.TB) *tracefs.Dir {
 	return fs
 }
 
-// RequireTool is Require for tests that run the host's programs, which other processors' guests lack.
+// RequireTool is Require for a test that runs programs of the host, such as perf. A guest with
+// another processor cannot have them.
 func RequireTool(tb testing.TB, name string) *tracefs.Dir {
 	tb.Helper()
 	fs := Require(tb)

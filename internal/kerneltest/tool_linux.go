@@ -50,7 +50,8 @@ func WhileRecording(tb testing.TB, f func(), tool string, args ...string) {
 		f()
 		return
 	}
-	// Its processes for the CPUs lose records if it ends before they have begun or read on. So they have written all before.
+	// Its processes for the CPUs lose all if it ends before they have begun, and sometimes what they read at the end only. So they
+	// have written all to their files before.
 	testscale.Eventually(tb, func() bool { return len(recorders(cmd.Process.Pid)) == runtime.NumCPU() }, "trace-cmd does not read all CPUs")
 	f()
 	testscale.Eventually(tb, func() bool {

@@ -1,4 +1,5 @@
-// Package leakcheck fails tests that leave enable words, descriptors, mappings, threads or goroutines.
+// Package leakcheck fails a test binary whose tests leave something behind: an enable word, a
+// descriptor, a mapping, a thread or a goroutine.
 package leakcheck
 
 import (
@@ -15,7 +16,8 @@ import (
 //	func TestMain(m *testing.M) { leakcheck.Main(m) }
 func Main(m interface{ Run() int }) { os.Exit(Run(m)) }
 
-// Run runs the tests and returns their exit code. If they pass, it prints what they leave, and returns 1.
+// Run runs the tests and returns their exit code, or 1 if they pass and leave something
+// behind, which it prints.
 func Run(m interface{ Run() int }) int {
 	openPoller()
 	before := take()
@@ -37,7 +39,8 @@ func openPoller() {
 	}
 }
 
-// attempts is how often Run looks for the end of goroutines and cleanups: two minutes, as a silent guest ends after five.
+// attempts is how often Run looks whether goroutines have ended and cleanups have run: two minutes, as a guest ends what prints
+// nothing for five.
 var attempts = 1250
 
 // wait returns what is left beside before, after what is unreachable was collected.
@@ -87,7 +90,8 @@ func take() inventory {
 }
 
 // addGoroutines adds all goroutines but this one, by their stacks. One that is locked to its
-// thread keeps the thread. Go itself keeps idle threads, as many as it needed at once.
+// thread keeps the thread. Go itself keeps threads too, idle ones, as many as it needed at
+// once.
 func (now inventory) addGoroutines() {
 	buf := make([]byte, 1<<16)
 	n := runtime.Stack(buf, true)

@@ -151,7 +151,8 @@ func (s *Session) forgetRead() {
 	})
 }
 
-// contexts is how many contexts of a CPU may hit a descriptor at once: a task, two interrupts, and one that is not masked.
+// contexts is the number of contexts of a CPU in which a descriptor may be hit at the same time: of a task, of two kinds of
+// interrupts, and of one that cannot be masked.
 const contexts = 4
 
 func (s *Session) forget(d *descriptor) {
@@ -202,7 +203,8 @@ func (s *Session) forgetSource(src *Source) {
 	}
 }
 
-// forgetTold removes sources that were kept for their losses, once Overran has told of all with the name, whose losses only grow.
+// forgetTold removes sources that were kept for their losses, once Overran has told of them and of all others with the name: the losses of a
+// name only grow.
 func (s *Session) forgetTold() {
 	if s.kept == 0 {
 		return

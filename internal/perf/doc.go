@@ -21,7 +21,8 @@
 //
 // # Flight recorder
 //
-// With Options.Overwrite the rings hold the latest records, and wake no reader. [Session.Snapshot] reads them.
+// With Options.Overwrite the rings hold the latest records, and the kernel wakes no reader. [Session.Snapshot] reads
+// them while programs write on.
 //
 // # Requirements
 //

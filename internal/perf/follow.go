@@ -39,12 +39,14 @@ const releasePolls = 3
 
 // Follow attaches to all user events that match: the existing ones and, until the session is closed, those that appear.
 // It reads user_events_status every Options.Poll, since tracefs does not report changes. Records written between the
-// registration of an event and the next poll are missed, unless [tracefs.Dir.Create] and Attach come first.
+// registration of an event and the next poll are missed. To miss none, create the event in advance with
+// [tracefs.Dir.Create], and call Attach.
 //
 // match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, again for
 // an event that reappears after it was missing in one poll, and again for an event that was detached and is there at the
 // third poll after that: other programs have it, or a new one registered it. [Session.AskAgain] makes it call match again. report gets the Source, or the error of
-// Attach; it may be nil. Both run first in Follow's goroutine, later in the session's; they may call its methods.
+// Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
+// of the session.
 //
 // The error is that of the first poll.
 func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(*tracefs.Event, *Source, error)) error {
@@ -132,7 +134,8 @@ func (s *Session) released(f *follower) (due bool) {
 	return due
 }
 
-// find returns the event of a name in user_events_status, of any system, or nil: also for a part of a name with newlines.
+// find returns the event of a name in user_events_status, which does not say of which system it is, or nil if there is
+// none: a name may also be a part of one with newlines.
 func (s *Session) find(name string, since time.Time) *followed {
 	for _, system := range []string{tracepoint.System, tracepoint.MultiSystem} {
 		e := s.dir.Event(system + ":" + name)

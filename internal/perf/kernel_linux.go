@@ -52,7 +52,8 @@ func (k *linux) online() ([]cpu, error) {
 	}
 	cpus := make([]cpu, len(numbers))
 	for i, n := range numbers {
-		// The kernel creates this directory anew (topology_add_dev in drivers/base/topology.c) after any time offline.
+		// The kernel creates this directory anew each time (topology_add_dev in drivers/base/topology.c), so even a
+		// short time offline is noticed.
 		cpus[i] = cpu{n, sys.Inode(fmt.Sprintf("%s/cpu%d/topology", cpuDir, n))}
 	}
 	return cpus, nil

@@ -17,7 +17,8 @@ import (
 type Options struct {
 	// BufferSize is the size of each ring in bytes, rounded up to a power of two of whole pages; 0 means 512 KiB. There
 	// is one ring for each CPU and each name in AttachOptions.Ring and PausedRing. If the kernel refuses so much memory (see Open),
-	// or the rings would take more than half of the available memory, they are smaller; Stats reports their size.
+	// or the rings would take more than half of the available memory of /proc/meminfo, they are smaller; Stats reports their
+	// size.
 	BufferSize int
 	// Latency is the longest time that a record stays in a ring that is less than a quarter full; 0 means 100 ms. Below
 	// a quarter the kernel does not wake the reader, so most records cost the traced program no wakeup.
@@ -25,19 +26,22 @@ type Options struct {
 	// Window is the time that a record is held back so that older records of other CPUs come first; 0 means 10 ms.
 	// Later records are delivered out of order, and counted in Stats.Late.
 	Window time.Duration
-	// Poll is the interval of checks for new events, by Follow, and for CPUs that went off- or online; 0 means 250 ms.
+	// Poll is the interval at which Follow checks for new events, and the session for CPUs that went offline or came
+	// online; 0 means 250 ms.
 	Poll time.Duration
 	// Overwrite makes new records replace old ones, without waking a reader. Snapshot reads them; ReadInto returns an
 	// error. Rings have at least 64 KiB, of which Snapshot skips the oldest 16 KiB: a writer may be active there.
 	Overwrite bool
-	// Tasks delivers records Comm, Exec, Fork and Exit, and Cgroup with CgroupID, for all threads of the machine or of Cgroup.
+	// Tasks delivers records of the kinds Comm, Exec, Fork and Exit besides the samples, for all threads of the machine or of
+	// Cgroup; with CgroupID also those of the kind Cgroup.
 	Tasks bool
 	// Callchain adds the return addresses of the user's stack to samples, which costs the traced program more.
 	Callchain bool
 	// CgroupID adds the id of the writer's cgroup to samples. The kernel needs CONFIG_CGROUP_PERF: without it Attach returns an error
 	// that wraps EINVAL, and with Tasks so does Open.
 	CgroupID bool
-	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice, to whose processes recording is limited.
+	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel then records only processes
+	// in and below it.
 	Cgroup string
 	// Processes are the ids of the processes whose samples are delivered; nil means all. The kernel records other
 	// processes too; their samples count as read and excluded. Records of tasks are not affected.

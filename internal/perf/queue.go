@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// queue has the undelivered records of one ring, in its order: a copy of the first ones, and behind them those in the ring.
+// queue has the records of one ring that are not delivered yet, in the ring's order: the first ones as a copy, and behind them those that the
+// ring still has.
 type queue struct {
 	cpu    int // number of the ring's CPU
 	ring   *ring
@@ -47,7 +48,8 @@ func (q *queue) look(share int) {
 	}
 }
 
-// copy moves records from the ring, up to the queue's share or one record. It reports whether records may have been lost.
+// copy moves records from the ring to the queue, which frees their room: until the queue has its share, or one record. It reports whether
+// records may have been lost.
 func (q *queue) copy(share int) (overran bool) {
 	q.compact()
 	room := share - len(q.buf)

@@ -14,7 +14,8 @@ import (
 var errBusy = fmt.Errorf("perf session: another goroutine reads it: %w", errno.EBUSY)
 
 // ReadInto waits for the next record and decodes it into r. Records of all events and CPUs come in order of time,
-// within the limits of Options.Window. It mostly does not allocate. The slices in r are valid until the next call.
+// within the limits of Options.Window. ReadInto does not allocate once its buffers have grown to the size of the
+// records. The slices in r are valid until the next call.
 //
 // It returns [os.ErrDeadlineExceeded] after the deadline if no record is ready, [ErrFlushed] after Flush, [io.EOF]
 // after Stop when all records are read, and [os.ErrClosed] after Close.
@@ -225,7 +226,8 @@ func (s *Session) SetDeadline(t time.Time) {
 }
 
 // Flush makes ReadInto return all records written before, without waiting for the end of Options.Window, and then
-// ErrFlushed. Records being written on other CPUs may come after newer ones. Flush does not wait for ReadInto.
+// ErrFlushed. Records that other CPUs are writing at that moment may come after newer ones. Flush does not wait for
+// ReadInto.
 func (s *Session) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,8 @@ type Record struct {
 	Time      time.Time // the machine's clock
 	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
 	CPU       int
-	// PID and TID are the writer's in the session's PID namespace, or else 0. In Fork records they are the new ones.
+	// PID and TID are the writer's process and thread in the PID namespace of the session, or 0 if they are not in it.
+	// In Fork records they are the new ones.
 	PID, TID             int32
 	ParentPID, ParentTID int32 // of Fork and Exit
 	Comm                 []byte

@@ -202,10 +202,12 @@ func (r *ring) free(head, n uint64) {
 	r.tail.Store(tail)
 }
 
-// spare is the room of a ring in which no record is lost: 16 bits for a writer's record, which three others may interrupt.
+// spare is the room that a ring has while no record can be lost: a record has 16 bits for its size, and its writer may be interrupted by
+// three others.
 const spare = 4 << 16
 
-// overran reports whether records may have been lost since the reader freed the room before a position and tail was there.
+// overran reports whether records may have been lost since the reader last freed the room before a position, with which tail was
+// there.
 func (r *ring) overran(tail uint64) bool {
 	return distance(tail, r.head.Load())+spare > uint64(len(r.data))
 }
@@ -235,9 +237,11 @@ const minOverwrite = 64 << 10
 const unsafePart = minOverwrite / 4
 
 // newest appends the records of an overwritten ring that were written since head was seen, the newest first, and returns
-// head. The kernel writes such a ring backward: records precede older ones, and head counts down from 0.
+// head. The kernel writes such a ring backward: each record precedes the older one, and head, which counts down from 0, is
+// at the newest.
 //
-// The ring is not paused, which would lose all hits. If more than half is overwritten meanwhile, it is copied again.
+// The ring is not paused, since a paused ring loses all hits. If writers overwrite more than half of it meanwhile, it is
+// copied again, a limited number of times.
 func (r *ring) newest(dst []byte, seen uint64) (_ []byte, head uint64) {
 	for range 5 {
 		head = r.head.Load()

@@ -12,7 +12,8 @@ import (
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
-// Session holds perf events and rings of all CPUs. It may be used concurrently, with one ReadInto or Snapshot at a time.
+// Session holds perf events on all CPUs, and the rings for their records. Its methods may be called concurrently, but
+// only one ReadInto or Snapshot runs at a time.
 type Session struct {
 	dir    *tracefs.Dir
 	o      Options
@@ -68,7 +69,8 @@ const (
 	flushing // all rings were drained after the request
 )
 
-// ErrFlushed reports that all records before [Session.Flush] are read: [Session.ReadInto] returns it then.
+// ErrFlushed reports that all records written before [Session.Flush] are read. [Session.ReadInto] returns it after
+// these records.
 var ErrFlushed = errors.New("perf: all records that were written before Flush are read")
 
 // Open returns a session without events. fs is the tracefs in which Attach and Follow find events.
@@ -141,7 +143,8 @@ func (s *Session) look() {
 
 // Stop ends recording: after it returns, the kernel writes no records. ReadInto returns the records written before, and
 // then [io.EOF]. Stop is much faster than Close: an interrupted tool calls Stop, reads the rest, reports Stats, and
-// closes last. Snapshot works after Stop. The events stay enabled until Close. Stop may be called more than once.
+// closes last. Snapshot works after Stop. The events stay enabled, and programs make records, until Close. Stop may be called more
+// than once.
 func (s *Session) Stop() error {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -173,7 +176,8 @@ func (s *Session) Stop() error {
 }
 
 // Close detaches from all events and frees the rings with their records. A waiting ReadInto and all later calls return
-// [os.ErrClosed]. It takes about 30 ms for each event, and may be called again, and from callbacks.
+// [os.ErrClosed]. The kernel takes about 30 ms for each event. Close may be called more than once, and from the
+// callbacks of Follow and Snapshot.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -233,7 +237,8 @@ func (s *Session) isClosed() bool {
 // time. It requires Options.Overwrite. Records are valid during the call of f, which may call all methods of the
 // session except Snapshot. If f returns an error, Snapshot returns it, and drops the remaining records.
 //
-// Programs lose nothing meanwhile: the next Snapshot has new records, which may be older than other CPUs' of this one.
+// Programs write meanwhile, and lose nothing: their new records are read by the next Snapshot. They may be older than
+// some that this one has read from other CPUs.
 func (s *Session) Snapshot(f func(*Record) error) error {
 	if !s.o.Overwrite || f == nil {
 		return fmt.Errorf("perf session: Snapshot needs Options.Overwrite and a function: %w", errno.EINVAL)
@@ -303,7 +308,8 @@ func (s *Session) nextOfSnapshot(r *Record) bool {
 		return true
 	}
 	for _, d := range s.byID {
-		// Not a sum of differences: a record that is being written may count now, and be in the next snapshot.
+		// Not a sum of differences: a record that is being written may be counted now, and be read by the next
+		// snapshot.
 		d.overwritten = d.written - min(d.written, d.read)
 	}
 	s.forgetRead()

@@ -58,7 +58,8 @@ func (src *Source) Gap() time.Duration {
 // and a program that registers other fields under its name gets EADDRINUSE.
 //
 // Errors wrap [io/fs.ErrNotExist] if the event does not exist, [io/fs.ErrPermission] without permission, EINVAL if the
-// kernel refuses the filter (with its explanation if possible), and EMFILE without a descriptor for each CPU.
+// kernel refuses the filter (with the kernel's explanation if tracefs is writable), and EMFILE if the process cannot
+// open a descriptor for each CPU.
 func (s *Session) Attach(name string, o *AttachOptions) (*Source, error) {
 	src := &Source{session: s, tracepoint: s.dir.Event(name)}
 	if o != nil {
@@ -234,7 +235,8 @@ func (src *Source) Pause() error {
 }
 
 // Resume attaches to the event again, with the rings of AttachOptions.PausedRing. It does nothing if the source is not paused. Errors are those of Attach: one that wraps
-// [fs.ErrNotExist] says that the event is gone, or has other fields. After an error, only Detach is left to do.
+// [fs.ErrNotExist] says that the event is gone, also if there is another of its name with other fields. After an error, only Detach is
+// left to do.
 func (src *Source) Resume() error {
 	s := src.session
 	s.attach.Lock()

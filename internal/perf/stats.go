@@ -17,7 +17,8 @@ type SourceStats struct {
 	Matched  uint64 // hits of the event that matched its filter
 	Read     uint64 // records taken out of the rings: returned by ReadInto or Snapshot, or excluded
 	Excluded uint64 // the part of Read that Options.Processes excluded
-	// Lost are records that found a full ring; hits that were counted and not recorded; and records unread at Close.
+	// Lost are records that the kernel did not write, because a ring was full; hits that it counted and of which no record
+	// came; and records that were unread at Close.
 	Lost    uint64
 	Pending uint64 // recorded and unread
 	// Overwritten are records that newer ones replaced before the last Snapshot. Later ones are in Pending.
@@ -26,7 +27,8 @@ type SourceStats struct {
 	// AtLeast marks Lost as incomplete: before Linux 6.0 the kernel does not count the lost records of each event, which are
 	// in Pending until the event is detached, or the session stopped, and the rest is read.
 	AtLeast bool
-	// Pauses counts the calls of Source.Pause that detached from the event, for the time Paused, whose records are not counted.
+	// Pauses counts the calls of Source.Pause that detached from the event, and Paused is for how long: records of that time are in no
+	// other count.
 	Pauses uint64
 	Paused time.Duration
 }
@@ -69,10 +71,12 @@ type Stats struct {
 	TaskRecords, LostTaskRecords uint64
 	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
 	Malformed                    uint64 // invalid records; not 0 only if there is a bug
-	// BufferSize is the size of each ring in bytes, less than Options.BufferSize for lack of memory or in AttachOptions.Ring.
+	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
+	// name of AttachOptions.Ring may be smaller.
 	BufferSize int
 	CPUs       int // number of online CPUs
-	// Descriptors is how many descriptors the session may still open: an event or AttachOptions.Ring needs one a CPU.
+	// Descriptors is how many more descriptors the session may open: each event needs one for each CPU, and so does
+	// each name in AttachOptions.Ring.
 	Descriptors int
 }
 
@@ -87,7 +91,8 @@ func (t *Stats) Total() SourceStats {
 	return total
 }
 
-// Stats reads the counts of all events, a system call for each and CPU, while ReadInto goes on. Close keeps the last ones.
+// Stats reads the counts of all events. It makes a system call for each event and CPU, and does not keep ReadInto waiting
+// for them. After Close it returns the last counts.
 func (s *Session) Stats() (Stats, error) {
 	s.attach.Lock()
 	defer s.attach.Unlock()
@@ -138,7 +143,8 @@ func (s *Session) bufferSize() (size int) {
 
 // Overran reports whether records may have been lost, or a pause has ended, since its last call: false means that Stats has no more losses. It
 // reads the positions of the rings only, and so is much cheaper than Stats. In rings of up to 256 KiB and in those that are overwritten,
-// records may always have been lost. A caller that calls Stats each time it is true learns all losses, of detached events too.
+// records may always have been lost. A caller that calls Stats each time it is true learns all losses by event, also of those that were
+// detached meanwhile.
 func (s *Session) Overran() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

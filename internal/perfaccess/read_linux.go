@@ -20,7 +20,8 @@ func Read() Process {
 	return p
 }
 
-// PerfmonSuffices reports whether CAP_PERFMON is enough with this sysctl; false where Debian's or Ubuntu's kernel may differ.
+// PerfmonSuffices reports whether CAP_PERFMON is enough with this sysctl. A process that is not permitted it cannot tell for a kernel
+// of Debian or Ubuntu, and gets false.
 func (p Process) PerfmonSuffices() bool {
 	if p.Paranoid <= Strict {
 		return true

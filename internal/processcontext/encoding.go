@@ -20,7 +20,8 @@ const (
 	maxDepth   = 64       // of values: the default of OpenTelemetry's SDK
 )
 
-// Tags of fields, their numbers and wire types, in ProcessContext, Resource, KeyValue, AnyValue, ArrayValue and KeyValueList.
+// The tags of the fields, which are their numbers and wire types, in ProcessContext, Resource, KeyValue, AnyValue, ArrayValue and
+// KeyValueList.
 const (
 	varint  = 0
 	fixed64 = 1

@@ -134,7 +134,8 @@ func inMemory(fd int, named bool) error {
 	return nil
 }
 
-// MapPrivate maps the beginning of a file, whose changes stay in this process. A negative descriptor maps zeros.
+// MapPrivate maps the beginning of a file for reading and writing; what this process writes is not in the file. A negative
+// descriptor maps zeros. UnmapBytes undoes it.
 func MapPrivate(fd, size int) ([]byte, error) {
 	flags := unix.MAP_PRIVATE
 	if fd < 0 {
@@ -148,7 +149,8 @@ func DontFork(b []byte) error {
 	return os.NewSyscallError("madvise", unix.Madvise(b, unix.MADV_DONTFORK))
 }
 
-// NameMapping names a mapping in /proc/PID/maps. It needs CONFIG_ANON_VMA_NAME, and for a mapping of a file Linux 6.2.
+// NameMapping sets the name that a mapping has in /proc/PID/maps. The kernel refuses names without CONFIG_ANON_VMA_NAME, and before
+// Linux 6.2 for a mapping of a file.
 func NameMapping(b []byte, name string) error {
 	text, err := unix.BytePtrFromString(name)
 	if err != nil {

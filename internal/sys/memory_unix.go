@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MapShared maps a part of a file for reading and writing, at a free address if nil, or else in place of what is there.
+// MapShared maps a part of a file for reading and writing. A nil address leaves the choice to the kernel; another replaces what
+// is mapped there.
 func MapShared(fd int, at unsafe.Pointer, size int) (unsafe.Pointer, error) {
 	return mapAt(fd, 0, at, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }

@@ -16,7 +16,8 @@ import (
 // perfBitCgroup is attr.cgroup: records of new cgroups.
 const perfBitCgroup = 1 << 32
 
-// OpenPerf opens a disabled perf event on a CPU, of all processes or of a cgroup's directory, if not -1.
+// OpenPerf opens a disabled perf event on a CPU, of all processes, or of those in a cgroup if
+// cgroup is a descriptor of its directory and not -1.
 func OpenPerf(a PerfAttr, cpu, cgroup int) (fd int, err error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -101,14 +102,16 @@ func perfIoctl(fd int, request uint, arg int) error {
 	return os.NewSyscallError("ioctl", unix.IoctlSetInt(fd, request, arg))
 }
 
-// PerfRing is the ring of a perf event: struct perf_event_mmap_page in linux/perf_event.h.
+// PerfRing is the memory of a ring that a perf event owns: include/uapi/linux/perf_event.h,
+// struct perf_event_mmap_page.
 type PerfRing struct {
 	Data       []byte
 	Head, Tail *atomic.Uint64
 	mem        []byte
 }
 
-// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel ignores the tail.
+// MapPerf maps a ring of size bytes, a power of two of pages. With overwrite, the kernel writes over old records, and the
+// tail cannot be set.
 func MapPerf(fd, size int, overwrite bool) (*PerfRing, error) {
 	prot := unix.PROT_READ | unix.PROT_WRITE
 	if overwrite {
@@ -133,7 +136,8 @@ func (r *PerfRing) Unmap() error { return os.NewSyscallError("munmap", unix.Munm
 // Clocks returns the times of CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, in nanoseconds.
 func Clocks() (mono, wall int64) { return clocks(unix.CLOCK_REALTIME) }
 
-// BootClocks returns CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. The machine's sleep is the difference.
+// BootClocks returns the times of CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. They differ by how long the
+// machine has slept.
 func BootClocks() (mono, boot int64) { return clocks(unix.CLOCK_BOOTTIME) }
 
 // clocks returns the times of CLOCK_MONOTONIC and another clock.
@@ -176,7 +180,8 @@ func MaxFiles() (int, error) {
 	return int(min(l.Cur, 1<<30)), nil
 }
 
-// Poller waits for one of many descriptors or Wake. Only Close may not be called concurrently.
+// Poller waits until one of many descriptors is readable, or until it is woken. Its methods may
+// be called concurrently, except Close.
 type Poller struct{ epoll, wake int }
 
 // NewPoller returns a poller without descriptors.

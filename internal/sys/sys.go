@@ -1,5 +1,6 @@
 // Package sys is the only package that imports golang.org/x/sys/unix. It holds the system calls
-// of the library by purpose, so that the packages above are portable and easy to audit.
+// of the library, under names that say what they are for, so that the packages above it are
+// portable and easy to audit.
 //
 // OpenNonblocking and Read are called by internal/kerneltest only, which reads ftrace's ring
 // buffers with them, and ProcessTime by benchmarks and tests.
@@ -19,7 +20,8 @@ func Executable(process string) (string, error) {
 }
 
 // InitialNamespace reports whether this process is in the first namespace of a kind, "cgroup", "pid", "user" or "uts": its inode number is part of the
-// kernel's interface (include/uapi/linux/nsfs.h). It is true without a /proc, such as on other systems.
+// kernel's interface (include/uapi/linux/nsfs.h). A process that sees no /proc, such as on another system than Linux, is
+// taken for one.
 func InitialNamespace(kind string) bool {
 	first := map[string]string{"cgroup": "cgroup:[4026531835]", "pid": "pid:[4026531836]", "user": "user:[4026531837]", "uts": "uts:[4026531838]"}[kind]
 	is, err := os.Readlink("/proc/self/ns/" + kind)

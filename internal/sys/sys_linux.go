@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenWriteOnly opens a file for writing alone, which is all that user_events_data asks for.
+// OpenWriteOnly opens a file for writing, and for nothing else: write permission is all
+// that user_events_data asks of a program.
 func OpenWriteOnly(path string) (fd int, err error) {
 	return open(path, unix.O_WRONLY)
 }
@@ -56,7 +57,8 @@ func Writable(fd int) (bool, error) {
 //
 // A write without an offset locks the file's position, and all threads of a process would
 // queue up for the mutex; user_events_data has no position. Without the mutex nothing in
-// the kernel waits, so that Go's scheduler is not told: a sixth of the whole cost.
+// the kernel waits, so that Go's scheduler need not be told either, which is a sixth of the
+// whole cost.
 //
 // Errors are errnos as the kernel returns them.
 func Write(fd int, b []byte) error {
@@ -118,5 +120,6 @@ const (
 	pointerSize = uint(unsafe.Sizeof(uintptr(0)))
 )
 
-// The build fails where FS_IOC_GETFLAGS is not the architecture's _IOR('f', 1, long).
+// The build fails where the encoding above is not the architecture's own: FS_IOC_GETFLAGS
+// is _IOR('f', 1, long).
 var _ = [1]struct{}{}[iocRead<<iocDirShift|pointerSize<<16|'f'<<8|1-uint(unix.FS_IOC_GETFLAGS)]

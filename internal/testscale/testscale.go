@@ -31,7 +31,8 @@ const EnvEmulated = "USEREVENTS_EMULATED"
 // Emulated reports whether the processor is emulated. Instructions then take about 20 times as long.
 func Emulated() bool { return os.Getenv(EnvEmulated) != "" }
 
-// HostOnly skips a test in guests. Use it for long tests without kernel, or with sources: the host runs them.
+// HostOnly skips a test in guests. Use it for tests that involve no kernel and take long, or that need the sources: they
+// run on the machine that runs the guests.
 func HostOnly(tb testing.TB) {
 	tb.Helper()
 	if Emulated() {
@@ -73,7 +74,8 @@ const Patience = 5 * time.Minute
 // Deadline returns the time at which a test that starts to wait now fails.
 func Deadline() time.Time { return time.Now().Add(Patience) }
 
-// Wait waits for a condition, and reports whether it holds within Patience. It is for tests' programs: tests call Eventually.
+// Wait waits until a condition holds, and reports whether it does within Patience. It is for the programs that tests start;
+// tests call Eventually.
 func Wait(condition func() bool) bool {
 	for end := Deadline(); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // the poll interval
 		if time.Now().After(end) {
@@ -83,7 +85,8 @@ func Wait(condition func() bool) bool {
 	return true
 }
 
-// Eventually waits for a condition, and fails the test after Patience, on the caller's goroutine, as package require needs.
+// Eventually waits until a condition holds, and fails the test after Patience. The condition is checked on the caller's
+// goroutine, so it may use package require.
 func Eventually(tb testing.TB, condition func() bool, format string, args ...any) {
 	tb.Helper()
 	if !Wait(condition) {
@@ -98,7 +101,8 @@ const (
 	EnvMachine  = "USEREVENTS_MACHINE"
 )
 
-// UsesCheckout tells the go command that a test depends on files of another module, or on sources of programs that it builds.
+// UsesCheckout tells the go command that a test depends on files which it cannot see: those of another module, and the sources of
+// programs that the test builds.
 func UsesCheckout() { _ = os.Getenv(EnvCheckout) }
 
 // NeedRoot skips a test unless it runs as root with the rights to become other users and to make namespaces, which root in a
@@ -146,7 +150,8 @@ func NeedProgram(tb testing.TB, name string) string {
 	return path
 }
 
-// NeedLoopback skips a test of programs on a network where the loopback interface is down, as in a namespace by unshare.
+// NeedLoopback skips a test of programs that talk through the network where the loopback interface is down, as in a namespace that
+// unshare has just made.
 func NeedLoopback(tb testing.TB) {
 	tb.Helper()
 	_ = os.Getenv(EnvMachine)

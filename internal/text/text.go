@@ -30,7 +30,8 @@ import (
 	"github.com/userevents/userevents-go/internal/chars"
 )
 
-// CutMark ends a text that was cut. A text may end like that: the record's count of truncated values tells.
+// CutMark ends a text that was cut to fit. A text may end like that on its own: the count of truncated
+// values in a record tells the two apart.
 const CutMark = "..."
 
 // longestEscape is how many bytes stand for one byte at most.
@@ -41,7 +42,8 @@ const longestEscape = len(`\x00`)
 //
 // A text that would be longer than max is cut between two characters or escapes and ends in [CutMark],
 // which counts toward max. If max is less than the length of the mark, or negative, nothing of it is appended. A
-// buffer with room for max bytes is kept. Bytes behind the result's length may change.
+// buffer that has room for max bytes is not reallocated. Bytes between the length and the capacity of the
+// result may change.
 func Append(dst []byte, s string, max int) (out []byte, cut int) {
 	if len(s) <= max {
 		// Most texts are plain. Copying is then all there is to do.
@@ -244,7 +246,8 @@ func UnescapeJSON(s string) string {
 
 // AppendFloat appends the shortest decimal number that reads back as v, in the form that encoding/json
 // chooses, such as 0.25, 1e+21 or 1e-9: at most 25 bytes. bits is 32 or 64, the size of the number that v was
-// converted from. NaN and the infinities are as in OpenTelemetry's JSON: NaN, Infinity and -Infinity.
+// converted from. NaN and the infinities are written as OpenTelemetry names them in JSON: NaN, Infinity and
+// -Infinity.
 func AppendFloat(dst []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -282,7 +285,8 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 }
 
 // appendDecimal appends v if it is a number of at most 15 digits, 9 of them behind the point, and not an integer, as most
-// fractions in logs are. No two such numbers have the same float: the digits are strconv's, found faster.
+// fractions in logs are. No two such numbers have the same float, so the digits are the shortest ones, and strconv would
+// find them more slowly.
 func appendDecimal(dst []byte, v float64) (out []byte, ok bool) {
 	const scale, large, small = 1e9, 1e6, 1e-6
 	abs := math.Abs(v)

@@ -59,7 +59,8 @@ func (d *Dir) Declarations() ([]tracepoint.Declaration, error) {
 }
 
 // ParseDynamicEvents parses the user events in the format of dynamic_events. Lines of other kinds of events, comments and
-// blank lines are skipped, and comments of user_events_status (# Used by ...), so that listings can be edited.
+// blank lines are skipped. The comment that user_events_status adds to a name (# Used by ...) is allowed, so that a
+// listing can be edited by hand.
 func ParseDynamicEvents(r io.Reader) ([]tracepoint.Declaration, error) {
 	list, err := parseCommands(r)
 	return declarations(list), err
@@ -163,7 +164,8 @@ func (d *Dir) commands() ([]command, error) {
 	return list, nil
 }
 
-// dynamic appends a command to dynamic_events. Opening it with truncation deletes all dynamic events of the machine.
+// dynamic appends a command to dynamic_events. A plain open for writing would truncate the file, which deletes every
+// dynamic event of the machine.
 func (d *Dir) dynamic(what, name, command string) error {
 	f, err := os.OpenFile(d.Path(dynamicEvents), os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {
@@ -204,7 +206,8 @@ func (d *Dir) Restore(r io.Reader) error {
 }
 
 // single omits the events of the system user_events_multi. dynamic_events shows them under
-// the name that they were registered with, whose tracepoint is missing or has other fields.
+// the name that they were registered with, under which there is no tracepoint, or one with
+// other fields.
 func (d *Dir) single(list []command) ([]command, error) {
 	formats := make(map[string]int, len(list))
 	for _, c := range list {

@@ -14,7 +14,8 @@ import (
 
 // Event is a tracepoint as an [Instance] sees it: instances share tracepoints and formats, and each has
 // its own enable state, filter and triggers. Its methods may be called concurrently; they need
-// the permission for the file, by default root's. Errors wrap [fs.ErrNotExist] without a tracepoint.
+// the permission for the file concerned, by default root's. Errors of all methods wrap [fs.ErrNotExist]
+// when there is no such tracepoint.
 type Event struct {
 	instance     *Instance
 	system, name string
@@ -42,7 +43,8 @@ func (e *Event) System() string { return e.system }
 // Name returns the tracepoint's name inside of its system.
 func (e *Event) Name() string { return e.name }
 
-// Path returns the path of a file of the tracepoint, such as "enable", or its directory.
+// Path returns the path of a file of the tracepoint, such as "enable" or "filter"; without elements, that of its
+// directory.
 func (e *Event) Path(elem ...string) string {
 	return e.instance.Path(append([]string{"events", e.system, e.name}, elem...)...)
 }
@@ -65,10 +67,12 @@ func (e *Event) Exists() (bool, error) {
 // Enable enables the event: the instance records it from then on.
 func (e *Event) Enable() error { return e.write("enabling", "enable", "1") }
 
-// Disable disables the event in this instance, not in others and perf. It may be disabled already.
+// Disable disables the event in this instance. Other instances and perf may still record it. Disabling
+// an event that is not enabled is no error.
 func (e *Event) Disable() error { return e.write("disabling", "enable", "0") }
 
-// Enabled reports whether the event is enabled in this instance, not only a trigger.
+// Enabled reports whether the event is enabled in this instance. A trigger alone does not
+// count.
 func (e *Event) Enabled() (bool, error) {
 	state, err := e.read("enable")
 	// 1* and 0* are those of an event that has triggers, too.
@@ -164,7 +168,8 @@ func writeFile(file, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// exists reports whether a file is there, and returns errors other than [fs.ErrNotExist].
+// exists reports whether a file is there, as far as that can be told: an error other than
+// [fs.ErrNotExist] is returned.
 func exists(name string) (bool, error) {
 	_, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,8 @@ import (
 // It replaces the filter that was set; an empty one removes it. A filter neither enables the event nor changes what perf
 // and other instances record, and triggers work on all records: they have conditions of their own, such as
 // hist:keys=route if status >= 500. The kernel parses filters: the error wraps its errno (EINVAL) and has the text of its
-// error_log, where the kernel wrote one. The former filter is then dropped, and all records are recorded.
+// error_log, where the kernel wrote one. The kernel then has dropped the filter that was set, too, and the instance
+// records all records of the event.
 func (e *Event) SetFilter(filter string) error {
 	if filter == "" {
 		return e.write("removing the filter of", "filter", "0")
@@ -54,7 +55,8 @@ func checkText(s string) error {
 //	traceoff if status >= 500
 //
 // A trigger enables the event for the program, whether or not the instance records it. The error wraps the
-// kernel's errno, EEXIST for a trigger that is there already, and the text of its error_log, if any.
+// kernel's errno, EEXIST for a trigger that is there already, and has the text of its error_log, where the kernel
+// wrote one.
 func (e *Event) AddTrigger(trigger string) error {
 	if err := checkTrigger(trigger); err != nil {
 		return fmt.Errorf("trigger of event %s: %w", e, err)

@@ -89,7 +89,8 @@ func (i *Instance) Remove() error {
 	return nil
 }
 
-// SetBufferSize sets the size of each CPU's ring buffer, in KiB, rounded up to two pages or more.
+// SetBufferSize sets the size of each CPU's ring buffer, in KiB. The kernel rounds it up to whole
+// pages, two at least.
 func (i *Instance) SetBufferSize(kib int) error {
 	return i.write("buffer_size_kb", strconv.Itoa(kib))
 }

@@ -87,7 +87,8 @@ func ParseStatus(r io.Reader) (*Status, error) {
 	return st, nil
 }
 
-// beginsTotals reports whether a line is the first of the totals. An event's name has no spaces, and no number follows it.
+// beginsTotals reports whether a line is the first of the totals. No name of an event makes one: names have no spaces, and
+// what the kernel writes behind a name is no number.
 func beginsTotals(line string) bool {
 	n, ok := strings.CutPrefix(line, "Active: ")
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""

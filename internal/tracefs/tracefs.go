@@ -10,7 +10,8 @@
 //	text, err := i.Text()                         // the records so far
 //
 // A [Dir] is a mounted tracefs, an [Instance] a set of ring buffers with enabled events, an [Event] a tracepoint as
-// an instance sees it. Root owns the files by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] or an errno.
+// an instance sees it. The files belong to root by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] and the
+// kernel's errno, and name the file.
 //
 // Programs that only publish events need neither this package nor these permissions: see
 // package uevents. This package is for tools, tests and collectors.
@@ -54,7 +55,8 @@ func At(path string) *Dir { return &Dir{path: path} }
 func (d *Dir) Path(elem ...string) string { return path.Join(append([]string{d.path}, elem...)...) }
 
 // Find returns the mounted tracefs: [DefaultDir] if it is one, else the first that
-// /proc/self/mountinfo lists, else debugfs' own, or an error that wraps [fs.ErrNotExist].
+// /proc/self/mountinfo lists, else the one that debugfs mounts in itself. The error wraps
+// [fs.ErrNotExist] when none is mounted.
 func Find() (*Dir, error) {
 	f, err := os.Open(mountInfo)
 	if err != nil {
@@ -98,7 +100,8 @@ const (
 	debugfs = "debugfs"
 )
 
-// maxMountLine is the longest line that ParseMounts takes, in bytes: overlays have long ones.
+// maxMountLine is the longest line that ParseMounts takes, in bytes. Overlay mounts of many
+// layers have long ones.
 const maxMountLine = 16 << 20
 
 // Mount is a line of /proc/self/mountinfo.
@@ -122,7 +125,8 @@ func (m Mount) Tracefs() (dir string, ok bool) {
 	return "", false
 }
 
-// DataFile returns the mount's data file. A container may have that file mounted alone.
+// DataFile returns the path of the data file that the mount makes visible. A container may
+// have that one file mounted and nothing else.
 func (m Mount) DataFile() (file string, ok bool) {
 	if m.Type == tracefs && m.Root == "/"+DataFile {
 		return m.Point, true
@@ -133,7 +137,8 @@ func (m Mount) DataFile() (file string, ok bool) {
 	return "", false
 }
 
-// ParseMounts parses /proc/self/mountinfo, proc_pid_mountinfo(5). Errors return nil.
+// ParseMounts parses the format of /proc/self/mountinfo, proc_pid_mountinfo(5). On
+// error it returns nil.
 func ParseMounts(r io.Reader) ([]Mount, error) {
 	var mounts []Mount
 	s := bufio.NewScanner(r)

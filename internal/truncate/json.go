@@ -87,7 +87,8 @@ func AppendLengths(lengths []int, object []byte) []int {
 	return lengths
 }
 
-// Members returns the number of attributes in a part of an object, and its size with texts cut to [Short].
+// Members returns how many attributes a part of an object has, which begins before a key, and its size with their
+// texts and arrays cut to [Short].
 func Members(part []byte) (n, least int) {
 	least = len(part)
 	for s := (scanner{b: part}); s.attribute(); {
@@ -147,7 +148,8 @@ func Drop(object []byte, budget *Budget) (n, dropped int) {
 	return n + copy(object[n:], `}`), dropped
 }
 
-// Object cuts texts and arrays of an object to share bytes, in place. It returns its new length and their number.
+// Object cuts the texts and arrays of an object that are longer than share to share bytes, in place. It returns the
+// object's new length and how many values it cut.
 func Object(object []byte, share int) (n, cut int) {
 	read, write := 0, 0
 	for s := scan(object); s.attribute(); {
@@ -168,7 +170,8 @@ func Object(object []byte, share int) (n, cut int) {
 	return write, cut
 }
 
-// cutString writes a string in quotes, of at most limit bytes, to dst, which may begin before it in the same array.
+// cutString writes a string with its quotes, of which limit bytes between them, to dst, which may begin before the string in the same
+// array.
 func cutString(dst, s []byte, limit int) int {
 	n := copy(dst, s) - len(`"`)
 	n = 1 + Text(dst[1:n], limit)

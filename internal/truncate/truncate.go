@@ -6,7 +6,8 @@
 // text or array cut to Short bytes. So a text of up to Short bytes is never cut, unless the fields that each record
 // has exceed the limit. Each value that was cut or dropped counts.
 //
-// The functions work in place on encoded bytes: no method of a value runs twice, and records that fit are free.
+// The functions work on encoded bytes and in place: no method of the program's values runs twice, and a record that
+// fits costs nothing.
 package truncate
 
 import (
@@ -21,7 +22,8 @@ import (
 // Mark ends a text that was cut.
 const Mark = "..."
 
-// Short is the length in bytes to which values are cut before any is dropped. Ids, methods and routes are shorter.
+// Short is the length in bytes to which texts and arrays are cut before attributes are dropped. Ids, error codes,
+// methods and routes are shorter.
 const Short = 64
 
 // Record is an encoded record that [Fit] changes in place.
@@ -29,7 +31,8 @@ type Record interface {
 	// Measure appends the lengths of the texts and arrays, and returns the size of the record.
 	Measure(lengths []int) (all []int, size int)
 	// Drop drops the attributes for which the budget has no space, and returns how many. The free space of the budget
-	// is that of the whole record, negative: Drop adds attributes, and what other texts have beyond [Short].
+	// is that of the whole record, a negative number: Drop adds what attributes take, and what texts and arrays beside
+	// them are longer than [Short].
 	Drop(budget *Budget) (dropped int)
 	// Cut cuts each text and array that is longer than share to share bytes, and returns how many these are.
 	Cut(share int) (cut int)
@@ -91,7 +94,8 @@ type Budget struct {
 	open int // bytes of the groups that are open and have no attribute yet
 }
 
-// Keep takes the space for an attribute of size bytes, with length bytes that can be cut to [Short], if it fits.
+// Keep reports whether an attribute fits: it has size bytes, of which length belong to a text or an array that can be
+// cut to [Short]. If so, Keep takes the space.
 func (b *Budget) Keep(size, length int) bool {
 	size += b.open - max(0, length-Short)
 	if size > b.Free {

@@ -69,7 +69,8 @@ func (c *Case) Check(limit int, r *Record) error {
 	return errors.Join(k.errs...)
 }
 
-// checkDropped checks that no dropped attribute fits behind those left before it. It returns their number.
+// checkDropped checks that each attribute which was dropped does not fit behind those that are left of those before
+// it. It returns how many were dropped.
 func (k *checker) checkDropped(limit, size int) (dropped int) {
 	for _, s := range slices.Concat(k.whole, k.cut) {
 		size -= max(0, s.size-truncate.Short)

@@ -35,7 +35,8 @@ func AppendString(dst []byte, start, at int, s string, max int) (out []byte, cut
 	return appendEscaped(dst, start, at, s, max)
 }
 
-// appendEscaped is AppendString for a string that must be escaped or cut, or does not fit dst.
+// appendEscaped is AppendString for a string that has something to escape, that must be cut, or for which
+// dst has no room.
 func appendEscaped(dst []byte, start, at int, s string, max int) (out []byte, cut int) {
 	begin := len(dst)
 	if out, cut = text.Append(dst, s, max-1); len(out) == begin {
@@ -68,9 +69,11 @@ func AppendHex(dst []byte, start, at int, id []byte) []byte {
 }
 
 // EndText ends a __data_loc char[] field whose text is dst[begin:]: it appends a
-// NUL and writes the location word. The text is taken as it is, see package [text].
+// NUL and writes the location word. The text is taken as it is; what it must not contain
+// is told in package [text].
 //
-// A payload may be longer than [MaxLimit] until it is cut. Locations beyond then belong to empty texts or to none.
+// A payload may be longer than [MaxLimit] until it is cut. The locations of texts that end beyond are then of no use, but
+// not those of empty texts.
 func EndText(dst []byte, start, at, begin int) []byte {
 	dst = append(dst, 0)
 	offset, size := begin-start, len(dst)-begin
@@ -87,7 +90,8 @@ func EndArray(dst []byte, start, at, begin int) {
 	putDataLoc(dst, at, min(begin-start, MaxLimit), len(dst)-begin)
 }
 
-// putDataLoc writes a location word for size bytes at offset, counted from the common fields of the record.
+// putDataLoc writes a location word for size bytes at offset of a payload. The word counts from the start of the
+// record, whose common fields are before the payload.
 func putDataLoc(b []byte, at, offset, size int) {
 	PutU32(b, at, uint32(size<<16+offset+tracepoint.CommonSize))
 }
@@ -212,7 +216,8 @@ func UnixNano(t time.Time) uint64 {
 }
 
 // Scale returns the value of a floating-point number in a field of type s64: v times
-// scale, rounded to the nearest integer, cut to the range; NaN is the smallest s64.
+// scale, rounded to the nearest integer. It is cut at the ends of the range, and
+// the smallest s64 for a NaN.
 func Scale(v, scale float64) int64 {
 	switch v = math.Round(v * scale); {
 	case v >= math.MaxInt64:

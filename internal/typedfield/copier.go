@@ -104,7 +104,8 @@ func (s *step) idSize() int {
 	return 0
 }
 
-// write writes all fields, and divides the space above w.limit. End is fast's result for the payload.
+// write writes all fields. If that makes the payload larger than w.limit, it divides the space. End is
+// what fast returned for the payload.
 func (c *copier) write(w *writer, v pointer, end int) {
 	begin := w.end
 	w.limit -= c.ids
@@ -136,7 +137,8 @@ func (c *copier) writeDynamic(w *writer, v pointer, next int) {
 // maxDynamic is how many dynamic fields a declaration can have at most.
 const maxDynamic = (tracepoint.MaxCommand + len("; ")) / len("__data_loc u8[] a; ")
 
-// divide returns the length to which texts and arrays are cut to fit behind w.end. It writes each to measure it.
+// divide returns to how many bytes texts and arrays are cut, so that all fit behind w.end. It finds out how long each
+// of them is by writing it.
 func (c *copier) divide(w writer, v pointer) (share int) {
 	var lengths [maxDynamic]int
 	begin, free := w.end, w.limit-w.end

@@ -18,7 +18,8 @@ import (
 )
 
 // Fields writes values of the struct type T as a part of an event that has other fields before and behind those of T.
-// The rules are those of [Plan], without typed.Truncated. Fields may be used concurrently.
+// The rules are those of [Plan], except that T must not have a field of type typed.Truncated. Fields does not
+// change and may be used concurrently.
 type Fields[T any] struct {
 	fields []builtField
 	copier copier
@@ -53,7 +54,8 @@ const (
 	GoID                     // [N]byte, written as hex digits or UUID, and never cut
 )
 
-// maxPart is the maximum size of a part's texts and arrays: half of the 16 bits of locations.
+// maxPart is how many bytes the texts and arrays of a part take together. Locations have 16 bits: the other
+// half is for the rest of the payload.
 const maxPart = 32 << 10
 
 // maxFloat is the length of the longest number that text.AppendFloat writes, such as -0.0000012345678901234567, with a NUL.
@@ -181,7 +183,8 @@ type Plan struct {
 	layout *Layout
 	copier copier
 
-	// Room for n bytes suffices for the fast path if n-low, unsigned, is at most span: never with other fields.
+	// Room for n bytes is for the fast path if n-low, unsigned, is not above span. If there is
+	// more to write than numbers and strings, none is.
 	low  int
 	span uint
 }
@@ -248,7 +251,8 @@ const (
 )
 
 // Layout is a [tracepoint.Declaration] made ready for writing payloads: the
-// offsets of its fields and an empty or zero payload. It may be used concurrently.
+// offsets of its fields and a payload in which every field is zero or empty. It does not change and
+// may be used concurrently.
 type Layout struct {
 	decl    tracepoint.Declaration
 	offsets []int
@@ -298,10 +302,12 @@ func IsText(t tracepoint.Type) bool {
 // Declaration returns the event's name and fields. Do not change the fields.
 func (l *Layout) Declaration() tracepoint.Declaration { return l.decl }
 
-// Offsets returns the offsets of the declaration's fields in the payload, in bytes.
+// Offsets returns where each field begins, in bytes from the start of the payload, in the order of
+// the declaration's fields.
 func (l *Layout) Offsets() []int { return slices.Clone(l.offsets) }
 
-// FixedSize returns the size in bytes of the fixed part, the kernel's minimum, and of [Layout.Begin]'s payload.
+// FixedSize returns the size in bytes of the fixed part, the least that the kernel accepts as a payload, and
+// of the payload that [Layout.Begin] appends.
 func (l *Layout) FixedSize() int { return l.fixed }
 
 // Begin appends a payload in which every number is zero and every text and

@@ -21,7 +21,8 @@ import (
 // instructions of slicing and bounds checks.
 //
 // All pointers are made from the one to the struct or the one to the buffer, stay
-// inside what these or the struct's slices refer to, until the function returns. No access needs alignment.
+// inside what these or the struct's strings and slices refer to, and are gone when
+// the function returns. No access needs alignment.
 
 // Pointer is a pointer to a struct of any type, for code that does not use package unsafe.
 type Pointer = unsafe.Pointer

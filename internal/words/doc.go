@@ -1,2 +1,3 @@
-// Package words hands out enable words, in which the kernel sets bits of enabled events.
+// Package words hands out the enable words of the process, in which the kernel sets a bit
+// while a tracing tool is attached to an event.
 package words

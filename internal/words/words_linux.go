@@ -9,11 +9,13 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// Size is the size of a word in bytes, the machine's native width, which every kernel accepts.
+// Size is the size of a word in bytes: the machine's native width, which the kernel accepts
+// on machines of 32 and of 64 bits.
 const Size = int(unsafe.Sizeof(uintptr(0)))
 
 // pool holds the words. The kernel has their addresses, so they are outside of Go's heap, in
-// pages that are never unmapped: a word can be read even after its event is closed.
+// pages that are never unmapped: a word can be read at any time, also after its event is
+// closed.
 var pool struct {
 	mu    sync.Mutex
 	free  []*atomic.Uintptr // the next one to hand out first

@@ -191,7 +191,8 @@ func (c *Converter) addRequest(ev *reader.Event) error {
 	return nil
 }
 
-// requestGrowth exceeds the ratio of JSON to protobuf of an OTLP request: that of an attribute without key and value.
+// requestGrowth exceeds the ratio of an OTLP request's size as JSON to its size as protobuf. An attribute without key and
+// value has the largest.
 const requestGrowth = 12
 
 // maxExact is the limit up to which a float64 represents every integer.

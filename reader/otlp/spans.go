@@ -127,7 +127,8 @@ func spanFlags(ev *reader.Event) uint32 {
 	return flags
 }
 
-// maxSpanBytes limits events and links of a span, in bytes of JSON: destinations limit messages, and spans are whole.
+// maxSpanBytes limits the size of the events and links of one span, in bytes of JSON. Destinations limit the size of a
+// message, and the converter never splits a span.
 const maxSpanBytes = 512 << 10
 
 const (
@@ -147,7 +148,8 @@ type parts struct {
 	arrivedEvents, arrivedLinks uint32
 }
 
-// heldSpan is a span that arrived before some of its parts: records of several CPUs can be out of order.
+// heldSpan is a span that arrived before some of its parts: records that are written on several CPUs can come out of
+// order.
 type heldSpan struct {
 	span          ptrace.Span
 	origin        origin
@@ -318,7 +320,8 @@ func (c *Converter) expire(now int64) {
 	}
 }
 
-// giveUp adds a span with the parts that arrived. Without it, events become log records, and links are dropped.
+// giveUp adds a span with the parts that arrived. Without the span, it turns the events into log records, and drops the
+// links.
 func (c *Converter) giveUp(p *spanqueue.Parts[parts]) {
 	c.unlimit(p)
 	if h := p.Value.span; h != nil {

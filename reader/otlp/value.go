@@ -16,14 +16,16 @@ import (
 const (
 	// maxDepth limits the nesting of lists and maps. Deeper ones become JSON texts.
 	maxDepth = 64
-	// searchable is the number of attributes up to which new ones are searched in the pcommon.Map, not in a Go map.
+	// searchable is the number of attributes up to which each new one is looked up in the pcommon.Map itself; beyond, a
+	// Go map removes duplicates.
 	searchable = 128
 
 	memberSize = len(`{"key":,"value":{"kvlistValue":{"values":[]}}},`) // of an attribute in JSON, beside key and value
 	numberSize = len(`"-9223372036854775808"`)
 )
 
-// putAll puts fields, the last one of each name, into an empty map, and returns their approximate size in JSON.
+// putAll puts the fields into an empty map as attributes, and returns their approximate size in JSON. Of several fields
+// with one name, the last one counts.
 func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (size int) {
 	if len(fields) > searchable {
 		return c.putMany(to, fields, depth)
@@ -35,7 +37,8 @@ func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (si
 	return size
 }
 
-// put puts a field as an attribute, by the map's fast methods where it has any, and returns its approximate size in JSON.
+// put puts a field as an attribute, and returns its approximate size in JSON. The usual types have methods of the map, which
+// are faster than those of an empty value.
 func (c *Converter) put(to pcommon.Map, f *reader.Field, depth int) (size int) {
 	name, size := c.texts.keepName(f.Name)
 	size += memberSize

@@ -8,7 +8,8 @@ import (
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
-// Bits of an event's status in user_events_status, and in the status bytes of some kernels.
+// Bits of an event's status: what user_events_status prints, and on kernels with status
+// bytes what programs read.
 const (
 	statusFtrace = 1 << 0
 	statusPerf   = 1 << 1

@@ -110,10 +110,12 @@ func (k *Kernel) record(e *event, probes []probe, payload []byte) error {
 	return nil
 }
 
-// pageSize is the size in bytes of the status page, the same on all machines.
+// pageSize is the size in bytes of the status page. It does not follow the machine's, so
+// that a test behaves alike everywhere.
 const pageSize = 4096
 
-// statusPage is the page of kernels before 6.4, of words that programs read in place of bytes.
+// statusPage is the page that kernels before 6.4 let programs map. A real one consists of
+// bytes. Here it consists of the words that programs read.
 type statusPage struct {
 	words [pageSize * 8 / backend.WordBits]atomic.Uintptr
 	// used has a bit for every index in use. Index 0 is never given out.

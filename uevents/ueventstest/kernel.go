@@ -18,7 +18,8 @@ import (
 // defaultMaxEvents is the kernel's default for the sysctl kernel.user_events_max.
 const defaultMaxEvents = 32768
 
-// defaultBufferSize is the default size in bytes of a tracing tool's buffer.
+// defaultBufferSize is the size in bytes of a tracing tool's buffer unless [Options] say
+// otherwise.
 const defaultBufferSize = 1 << 20
 
 // Options say what kind of kernel to simulate. The zero value, like a nil pointer, means a

@@ -25,7 +25,8 @@ type header struct {
 
 const headerSize = 24
 
-// ring is a first-in, first-out buffer of fixed size, without allocations.
+// ring is a buffer of records, of a fixed size, which are taken out in the order they came
+// in. Keeping a record allocates nothing.
 type ring struct {
 	buf   []byte
 	start int // of the oldest record

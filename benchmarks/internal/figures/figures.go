@@ -23,7 +23,8 @@ type Figure struct {
 	Others map[string]float64 // values in other units; nil if there is none
 }
 
-// Run is what benchmarks printed. Of several runs the cheapest is kept: an interrupt is not the program's cost.
+// Run is what benchmarks printed. Of a benchmark that ran several times the cheapest run is
+// kept: what an interrupt adds is not the program's.
 type Run struct {
 	Unit  string            // of all costs: ns/op or Instructions
 	About map[string]string // what the figures depend on: kernel, cpu, ...

@@ -74,7 +74,8 @@ type Known struct {
 }
 
 // NewKnown returns the shared origin of the records of a scope and a resource. The records have at most limit bytes and
-// no field for the scope's version. It is nil for long texts, which may be cut. The scope must not change.
+// no field for the scope's version. NewKnown returns nil if texts are long, since records may have to cut them. The
+// scope must not change.
 func NewKnown(scope *instrumentation.Scope, d *Described, limit int) *Known {
 	k := &Known{scope: scope, plain: scope.Version == "" && scope.SchemaURL == "" && scope.Attributes.Len() == 0}
 	for i, s := range [...]string{scope.Name, d.Service, string(d.JSON)} {
@@ -199,7 +200,8 @@ func NewDescriber(keys []attribute.Key, limit int) *Describer {
 	return &Describer{keys: slices.Clone(keys), limit: limit}
 }
 
-// Describe returns the description of a resource. It caches one: a provider's resource never changes.
+// Describe returns the description of a resource. It caches the last one: a provider has one resource, which never
+// changes.
 func (d *Describer) Describe(res *resource.Resource) *Described {
 	if last := d.last.Load(); last != nil && last.of == res {
 		return last

@@ -95,7 +95,8 @@ func writeList(w *attrjson.Writer, v *attribute.Value, depth int) {
 	w.Close(list)
 }
 
-// Text returns OpenTelemetry's representation of a value outside of OTLP, with lists and maps up to [MaxDepth].
+// Text returns OpenTelemetry's representation of a value outside of OTLP. Lists and maps deeper than [MaxDepth] become
+// empty values.
 func Text(v attribute.Value) string { return TextOfBounded(Bounded(v)) }
 
 // TextOfBounded is [Text] for a value from [Bounded] or [Nested].
@@ -167,7 +168,8 @@ const DepthLimit = 64
 const MaxDepth = 1000
 
 // Nested limits the depth of a value as the SDK does: deeper lists and maps become empty values, and maps keep the last
-// value of each key. A negative or larger depth means [MaxDepth]. changed is false without a change. It may allocate.
+// value of each key. A negative or larger depth means [MaxDepth]. changed is false if the value needs no change.
+// Lists and maps allocate.
 func Nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	if depth < 0 || depth > MaxDepth {
 		depth = MaxDepth
@@ -191,7 +193,8 @@ func nested(v attribute.Value, depth int) (out attribute.Value, changed bool) {
 	return v, false
 }
 
-// Shortened cuts texts to limit characters and bytes to limit, as the SDK does, and reports it. Call [Nested] first.
+// Shortened cuts texts to limit characters and byte slices to limit bytes, as the SDK does. changed is false if nothing
+// was cut. Call [Nested] first, which limits the depth.
 func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool) {
 	switch v.Type() {
 	case attribute.STRING:
@@ -219,7 +222,8 @@ func Shortened(v attribute.Value, limit int) (out attribute.Value, changed bool)
 	return v, false
 }
 
-// Bounded limits the depth of a value to [MaxDepth], mostly without a copy. The compiler inlines scalars.
+// Bounded limits the depth of a value to [MaxDepth]. It returns v itself if possible. The compiler inlines the case of
+// scalars.
 func Bounded(v attribute.Value) attribute.Value {
 	if t := v.Type(); t == attribute.SLICE || t == attribute.MAP {
 		return bounded(v)
@@ -287,7 +291,8 @@ func mapped(v attribute.Value, f func(attribute.Value) (attribute.Value, bool)) 
 	return attribute.MapValue(kept...), true
 }
 
-// shortText cuts a text to limit characters, like the SDK without invalid bytes if it is longer than limit bytes.
+// shortText cuts a text to limit characters. As in the SDK, a text of at most limit bytes is unchanged, and a longer
+// one loses its invalid bytes first.
 func shortText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

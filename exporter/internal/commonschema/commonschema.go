@@ -43,7 +43,8 @@ func Register(set *eventset.Set, provider string, keyword uint64, h eventheader.
 	return set.RegisterDeclaration(d, err, groups...)
 }
 
-// CheckLimit returns an error if limit has no space for header, time, ids, part B, and a text of [truncate.Short].
+// CheckLimit returns an error if payloads of at most limit bytes have no space for the header, a time and ids, the
+// smallest part B, and a text of [truncate.Short] bytes.
 func CheckLimit(limit int, h eventheader.Header, partB func(*eventheader.Encoder)) error {
 	e := Begin(nil, &h, 0)
 	PartA(e, time.Unix(0, 1), trace.TraceID{1}, trace.SpanID{1}, trace.FlagsSampled, &attrs.Described{})
@@ -137,7 +138,8 @@ func appendTime(dst []byte, t time.Time) []byte {
 
 // Own holds the fields of part C that are not attributes of the record: selected attributes of the resource, the scope,
 // and values without a field elsewhere. Create it before the attributes are written: an attribute with the name of such
-// a field is omitted, which decoders would find twice. Write it before them: these are the last ones to be dropped.
+// a field is omitted, since decoders would find the field twice. Write it before them: if fields must be dropped to
+// make a record fit, these are the last ones.
 //
 // Own lives on the stack.
 type Own struct {
@@ -147,7 +149,8 @@ type Own struct {
 	n        int
 }
 
-// ownField is a text, a count, or true. An attribute.KeyValue is larger, and cleared for each record.
+// ownField is a text, or else a count, or else true. An attribute.KeyValue takes more room, which is cleared for each
+// record.
 type ownField struct {
 	name  attribute.Key
 	text  string

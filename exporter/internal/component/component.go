@@ -37,7 +37,8 @@ type Component struct {
 	stopPublished func() error
 }
 
-// Open opens a component whose events' names begin with name. [Component.Publish] returns argument errors.
+// Open opens a component of a package. The names of its events begin with name. [Component.Publish] returns the errors
+// of invalid arguments.
 func Open(pkg, name string, c Config) Component {
 	set := eventset.Open(pkg, name, c.Options)
 	return Component{
@@ -116,7 +117,8 @@ type Batch struct {
 	err       error // of the first record that failed
 }
 
-// Batch begins a call of Export. A nil context is never done. Errors call the records what, such as spans.
+// Batch begins a call of Export. A nil context is never done. Errors use what as the name of the records, such as
+// spans.
 func (c *Component) Batch(ctx context.Context, what string) Batch {
 	return Batch{component: c, ctx: ctx, what: what}
 }

@@ -80,7 +80,8 @@ func (r *Record) Write() (written bool, err error) { return r.Event.WritePayload
 // maxScopes limits a table of scopes, since some programs create a scope for each request.
 const maxScopes = 1 << 8
 
-// Scopes maps instrumentation scopes to values, without allocating. Zero is empty. It may be used concurrently.
+// Scopes maps each instrumentation scope to a value, such as a provider's tracer. A lookup does not allocate. The zero
+// value is empty. Methods may be called concurrently.
 type Scopes[T any] struct {
 	table atomic.Pointer[map[instrumentation.Scope]*T] // a map never changes: a new one replaces it
 	mu    sync.Mutex                                   // held to replace the map
@@ -94,7 +95,8 @@ func (s *Scopes[T]) Get(scope instrumentation.Scope) *T {
 	return nil
 }
 
-// Add adds the value of a scope unless the table has one, and returns the table's, or made if it is full.
+// Add adds the value of a scope, unless the table has one or is full. It returns the table's value, or made if the
+// table is full.
 func (s *Scopes[T]) Add(scope instrumentation.Scope, made *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

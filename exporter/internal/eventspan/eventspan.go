@@ -1,7 +1,8 @@
 // Package eventspan finds the ids that a span has in events.
 //
 // A span of package ueventstrace propagates the ids of its caller, so that attaching a tracing tool changes nothing for
-// other programs. Its own ids are in its events only, and in the log records inside of the span.
+// other programs. The ids that it was recorded with are in its events only. Log records that are written inside of the
+// span need them, too.
 package eventspan
 
 import (
@@ -22,7 +23,8 @@ type Span interface {
 	EventSpanContext() trace.SpanContext
 }
 
-// Types of the spans of a context without one, and of [trace.ContextWithSpanContext]: both end the outer spans.
+// Types of the spans of a context without one, and of [trace.ContextWithSpanContext]: with these, a program takes a
+// context out of the spans that are in it.
 var (
 	noSpan   = reflect.TypeOf(trace.SpanFromContext(context.Background()))
 	idsAlone = reflect.TypeOf(trace.SpanFromContext(trace.ContextWithSpanContext(context.Background(), trace.SpanContext{})))
@@ -49,7 +51,8 @@ func Of(ctx context.Context, span trace.Span) Span {
 	return s
 }
 
-// FromContext returns the event ids of the span of ctx, empty without a span. It does not allocate.
+// FromContext returns the ids that the span of ctx has in events, and an empty context without a span. It does not
+// allocate.
 func FromContext(ctx context.Context) trace.SpanContext {
 	span := trace.SpanFromContext(ctx)
 	if reflect.TypeOf(span) == noSpan { // most log records of many programs

@@ -9,7 +9,8 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// interval is the minimum time between two reported errors: one rejected record follows another. Stats counts all.
+// interval is the minimum time between two reported errors. A kernel that rejects one record rejects many; Stats counts
+// all of them.
 const interval = 10 * time.Second
 
 // Reporter decides which errors are reported. OpenTelemetry passes them to the program's error handler, which may log

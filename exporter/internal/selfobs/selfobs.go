@@ -1,4 +1,5 @@
-// Package selfobs publishes metrics of processors and exporters by OpenTelemetry's conventions (otel.sdk.*).
+// Package selfobs publishes self-observability metrics of processors and exporters, as OpenTelemetry's semantic
+// conventions define them (otel.sdk.*).
 package selfobs
 
 import (
@@ -19,7 +20,8 @@ const env = "OTEL_GO_X_OBSERVABILITY"
 
 const scope = "github.com/userevents/userevents-go/exporter"
 
-// Values of the attribute error.type, some by the conventions: rejected is for records that the receiver refused.
+// Values of the attribute error.type. The conventions define some of them, such as rejected for records that the
+// receiver refused.
 const (
 	errorDisabled = "event_disabled" // before the record was written
 	errorRejected = "rejected"       // by the kernel, or it could not be encoded

@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// Values makes values of every type from a test's texts, keys and numbers, with up to Most elements.
+// Values makes values of every type from texts, keys and numbers that a test chooses. Lists and maps have up to Most
+// elements.
 type Values struct {
 	Rand  *rand.Rand
 	Most  int

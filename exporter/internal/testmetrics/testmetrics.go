@@ -21,7 +21,8 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/testattrs"
 )
 
-// Observe collects exporters' metrics about themselves until stop. read returns values by "otel.component.name error.type".
+// Observe collects the metrics that exporters publish about themselves, until stop is called. read returns the values of a metric by
+// "otel.component.name error.type".
 func Observe() (read func(name string) map[string]int64, stop func()) {
 	reader := sdkmetric.NewManualReader()
 	old := otel.GetMeterProvider()
@@ -99,7 +100,8 @@ func must[I any](instrument I, err error) I {
 	return instrument
 }
 
-// Series returns n points each of a counter and a default histogram, with two attributes, for benchmarks.
+// Series returns n points each of a counter and of a histogram with the SDK's default buckets, with two attributes, for
+// benchmarks.
 func Series(n int) map[string]*metricdata.ResourceMetrics {
 	start := time.Date(2026, 11, 21, 10, 20, 30, 123456789, time.UTC)
 	end := start.Add(time.Minute)
@@ -131,7 +133,8 @@ func Series(n int) map[string]*metricdata.ResourceMetrics {
 const Kinds = 9
 
 // Random returns metrics of all kinds, with data that the SDK never produces but another producer may. Names of metrics
-// are unique in a scope, texts are UTF-8, ids are whole or empty, and no encoding of a point takes 2,000 bytes.
+// are unique in a scope, texts are UTF-8, ids have their full length or are empty, and a point takes less than 2,000
+// bytes in any encoding.
 func Random(r *rand.Rand) *metricdata.ResourceMetrics {
 	rm := &metricdata.ResourceMetrics{}
 	if r.IntN(5) > 0 {

@@ -1,4 +1,5 @@
-// Package truncationotel converts the cases of package truncationtest to OpenTelemetry's types, for exporters' tests.
+// Package truncationotel converts the cases of package truncationtest to OpenTelemetry's types, for the tests of the
+// exporters.
 package truncationotel
 
 import (

@@ -45,7 +45,8 @@ type export struct {
 // exports keeps the buffers of exports, which are not much larger than an event.
 var exports = sync.Pool{New: func() any { return new(export) }}
 
-// export writes all points in order into one request after the other, each with the resource, scopes and metrics of its points.
+// export writes all points, in their order, into one request after the other, each with the resource, the scopes and the metrics
+// that its points belong to.
 func (e *Exporter) export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	x := exports.Get().(*export)
 	x.Exporter, x.Batch, x.limit = e, e.common.Batch(ctx, "points"), uevents.IndexSize+e.common.Limit
@@ -135,7 +136,8 @@ func addAll[P any](x *export, field byte, t *metricdata.Temporality, monotonic b
 	}
 }
 
-// add adds a point to the request, or sends this and begins another. Of a point too large alone, more and more is cut.
+// add adds a point to the request. If it does not fit, the request is sent, and the point begins the next one. Of a point that does
+// not fit alone, more and more is cut.
 func add[P any](x *export, p *P, put func(*export, *P)) {
 	for x.cut = cutNothing; x.cut < cuts; {
 		length, depth := len(x.buf), x.depth
@@ -207,11 +209,13 @@ const version = "v0.19.00"
 
 var declaration = tracepoint.MustParse(EventName + " u32 protocol; char[8] version; __rel_loc u8[] buffer")
 
-// atRequest is where the request begins in a buffer: behind the write index and the fixed fields, the last of which locates it.
+// atRequest is where the request begins in a buffer for the kernel, behind the write index and the fixed fields. The last of these
+// is the location of the request.
 const atRequest = uevents.IndexSize + 4 + len(version) + 4
 
 // request is an ExportMetricsServiceRequest that is being filled, in the event that it becomes. The messages around points are open
-// while it is: a resource, a scope, a metric and its data, begun with the first point, with its own fields before points.
+// while it is: a resource, a scope, a metric and its data, each begun with its first point. Their own fields come first in them, so
+// that points are appended.
 type request struct {
 	wire
 	resource, scope []byte // what is in front of scopes and of metrics

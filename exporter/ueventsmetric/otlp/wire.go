@@ -202,7 +202,8 @@ type fitting struct {
 	list  []attribute.KeyValue
 }
 
-// size returns the size of an attribute and of its text, if any, or for one larger than a record a size too large.
+// size returns the size of an attribute, and the length of its text, if it has one. Those of an attribute that is
+// larger than a record are smaller, but still too large.
 func (f *fitting) size(kv attribute.KeyValue) (size, length int) {
 	f.buf = f.buf[:0]
 	f.keyValue(f.field, kv)

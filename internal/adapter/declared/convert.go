@@ -9,7 +9,8 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Value is an attribute's value of any logger. No field takes the zero Value.
+// Value is an attribute's value, whatever logger it came from. The zero Value is one that no
+// field takes.
 type Value struct {
 	kind kind
 	num  uint64 // a Float's is its IEEE representation
@@ -46,7 +47,8 @@ func FloatValue(v float64) Value { return Value{kind: float, num: math.Float64bi
 // TextValue returns the Value of a text.
 func TextValue(v string) Value { return Value{kind: textual, text: v} }
 
-// Convert returns v for a field of type t, a number (of a Float64 its bits) or a text, without loss.
+// Convert returns the value of a field of type t, as a number or a text, if nothing of v is
+// lost. A Float64 is the number that holds its bits.
 func (t Type) Convert(v Value) (num uint64, text string, ok bool) {
 	switch t {
 	case String:
@@ -70,7 +72,8 @@ func (t Type) Convert(v Value) (num uint64, text string, ok bool) {
 	return num, "", ok
 }
 
-// ConvertTime is Convert for a time: to a text, or a number if there is one. It drops the time zone.
+// ConvertTime is Convert for a point in time: to its text, or to a number if there is one for
+// it. The time zone is no part of a time's value.
 func (t Type) ConvertTime(at time.Time) (num uint64, text string, ok bool) {
 	switch t {
 	case String:

@@ -1,6 +1,7 @@
 // Package declared is about log records that a program declares, so that attributes become fields
 // of their own in an event: the struct types that declare them, which values the fields
-// take, and how these are written. It knows the adapters' values, and no logger.
+// take, and how these are written. It knows values as the loggers' adapters hand them over,
+// and no logger.
 package declared
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Declaration declares the log records of a message or event name, which have an event with the fields of a struct type.
+// Declaration declares the log records with one message or event name: they have an event of their own, with the fields of a
+// struct type.
 type Declaration struct {
 	Selector string // the message or the event name
 	Name     string // of the event, without what all names of the adapter begin with
@@ -44,7 +46,8 @@ func (d *Declaration) Check() error {
 	return d.Err
 }
 
-// Layout returns the schema of the event with a suffix, and those of its declared fields that attributes can have.
+// Layout returns the schema of the event with a suffix, which has the declared fields between others, and those of them that
+// attributes can have.
 func (d *Declaration) Layout(set *eventset.Set, suffix string, head, tail []payload.Field) (*payload.Schema, []Field, error) {
 	list := append([]payload.Field{}, head...)
 	for _, f := range d.Fields {
@@ -131,7 +134,8 @@ type Field struct {
 	size int // of a number in bytes
 }
 
-// newField returns a field at an offset, or false for one that no attribute can have: an array or an id in hex.
+// newField returns a field of a struct at an offset. It is not ok if no attribute can have the field: an array, or an id in hex
+// digits.
 func newField(sf typedfield.StructField, at int) (f Field, ok bool) {
 	typ, ok := typeOf(sf)
 	if !ok {

@@ -55,7 +55,8 @@ func (e *Event) unusual(written bool, truncated int, err error) error {
 	return err
 }
 
-// WritePayload ends a payload, hands it to the kernel, releases its buffer, and reports whether the kernel took it.
+// WritePayload ends a payload, hands it to the kernel, and gives the buffer, which the payload was begun in, back to the
+// pool. It reports whether the kernel took the record.
 func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err error) {
 	out, truncated := b.End()
 	written, err = e.WriteRecord(out)
@@ -64,7 +65,8 @@ func (e *Event) WritePayload(b *payload.Builder, buf *[]byte) (written bool, err
 	return written, e.wrote(written, truncated, err)
 }
 
-// WriteEncoded is WritePayload for another encoder's out and err. It counts a record with an error as refused.
+// WriteEncoded is WritePayload for a record of another encoder, which has returned out and err. A record that could not be
+// encoded counts as refused.
 func (e *Event) WriteEncoded(out []byte, truncated int, err error, buf *[]byte) error {
 	if err != nil {
 		e.refused.Add(1)

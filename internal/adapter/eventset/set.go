@@ -24,7 +24,8 @@ type Options struct {
 	MaxPayload int               // the limit of a record in bytes; 0 is that of the provider
 }
 
-// Set is the events of one adapter. Register all before writing; the other methods may be called concurrently.
+// Set is the events of one adapter. Register all events before records are written; the other methods may be called
+// concurrently.
 type Set struct {
 	// All has all events.
 	All *uevents.Group
@@ -43,7 +44,8 @@ type Set struct {
 	refused []error // by the kernel
 }
 
-// Open opens the set of the events with a prefix, for an adapter. It is never nil; [Set.Err] has the errors.
+// Open opens the set of the events whose names begin with name, for an adapter called component. The set is never
+// nil; [Set.Err] has the errors.
 func Open(component, name string, o Options) *Set {
 	s := &Set{component: component, name: name, provider: o.Provider}
 	if o.MaxPayload < 0 {
@@ -85,7 +87,8 @@ func checkName(name string) error {
 // Name returns the name of an event: the set's name, an underscore and the suffix.
 func (s *Set) Name(suffix string) string { return s.name + "_" + suffix }
 
-// NewSchema returns the schema of the event with this suffix, or an error about suffix or fields; see [Set.Err].
+// NewSchema returns the schema of the event with this suffix. The error is about the suffix or the fields: that about the
+// name of the set is one of [Set.Err].
 func (s *Set) NewSchema(suffix string, fields []payload.Field) (*payload.Schema, error) {
 	name := s.Name(suffix)
 	if s.unnamed {
@@ -97,7 +100,8 @@ func (s *Set) NewSchema(suffix string, fields []payload.Field) (*payload.Schema,
 // NewGroup returns another group of events of the set.
 func (s *Set) NewGroup() *uevents.Group { return s.provider.NewGroup() }
 
-// Naming returns the policy for declared events' names. An unknown one means the default, and is an error of the set.
+// Naming returns the policy for the names of declared records' events. An unknown one is an error of the set, and means the
+// default.
 func (s *Set) Naming(asked uevents.Naming) uevents.Naming {
 	if asked > uevents.NameHashedOnConflict {
 		s.Invalid(fmt.Errorf("unknown Naming %d: use one of the policies of package uevents", asked))
@@ -115,7 +119,8 @@ func (s *Set) Register(name string, schema *payload.Schema, naming uevents.Namin
 	return s.register(schema.Declaration(name), schema.CheckLimit(s.Limit), naming, groups)
 }
 
-// RegisterDeclaration is Register for payloads of another encoding. An error says why the limit is too small.
+// RegisterDeclaration is Register for an event whose payloads have another encoding. The error, if there is one, says
+// why the limit is too small.
 func (s *Set) RegisterDeclaration(d tracepoint.Declaration, limit error, groups ...*uevents.Group) (*Event, error) {
 	return s.register(d, limit, uevents.NameExact, groups)
 }
@@ -155,7 +160,8 @@ func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.N
 	return e, err
 }
 
-// Err returns the error of the program's arguments, if any, or else why the kernel does not take events.
+// Err returns what is wrong: with the program's arguments, if anything is, on every machine; or else why the kernel
+// does not take events.
 func (s *Set) Err() error {
 	var err error
 	if len(s.invalid) > 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Builder builds a payload behind a write index, on the stack. Write dynamic fields in order; others are empty.
+// Builder builds one payload behind a write index. It is meant to live on the stack. The dynamic fields are written
+// in the order of the schema; omitted ones are empty.
 type Builder struct {
 	Buf []byte // of the caller's, with everything written so far
 
@@ -19,7 +20,8 @@ type Builder struct {
 	dropped int
 }
 
-// Begin begins a payload of at most limit bytes. The Builder has Buf, which is empty, until [Builder.End].
+// Begin begins a payload that is going to have at most limit bytes. Buf is empty, and belongs to the Builder until
+// [Builder.End].
 func (b *Builder) Begin(s *Schema, buf []byte, limit int) {
 	b.schema, b.limit, b.dropped, b.Buf = s, limit, 0, append(buf, s.begin...)
 }
@@ -96,7 +98,8 @@ func (b *Builder) Limit() int { return b.limit }
 // Drop counts values that the caller has dropped.
 func (b *Builder) Drop(n int) { b.dropped += n }
 
-// End returns the buffer with write index and payload, and the number of truncated values, as the field says.
+// End returns the buffer with the write index and the payload, and how many texts and attributes were cut or
+// dropped. The field truncated says the same.
 func (b *Builder) End() (buf []byte, truncated int) {
 	if len(b.Buf)-Base > b.limit {
 		b.fit()

@@ -1,7 +1,9 @@
-// Package payload builds all adapters' payloads of typed events: fixed fields, texts, and one JSON object.
+// Package payload builds the payloads of typed events: fields of fixed size, texts, and one JSON object of
+// attributes. All adapters build their records with it.
 //
 // A record is built without a limit. One that turns out to be larger than its limit is truncated afterwards, by the
-// rules of package truncate: a record that fits costs nothing more. The order of writing the fields does not matter.
+// rules of package truncate: a record that fits costs nothing more, and what survives does not depend on the order
+// in which fields are written.
 package payload
 
 import (

@@ -139,7 +139,8 @@ func (f *files) open(dir string) (err error) {
 	return err
 }
 
-// seal fixes the sizes, and keeps others from writing data. It reports false where that fails, as in gVisor despite the seal.
+// seal fixes the sizes, and lets no other program write to the data. It reports false where the kernel does not ensure that:
+// gVisor accepts the seal all the same.
 func (f *files) seal() (bool, error) {
 	if f.named() {
 		return false, nil

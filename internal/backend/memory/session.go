@@ -52,7 +52,8 @@ func (s *session) reset() {
 // unpopulated is how much memory of rings may be missing when a session opens. The program pays for it.
 const unpopulated = 1 << 20
 
-// enter opens session i for its present tool. It returns nil if it cannot; a record of the event is then lost.
+// enter opens session i for the tool that has it now. It returns nil if it cannot yet, or not at all; then a record of
+// the event is lost.
 func (p *program) enter(i int, id uint32) *opened {
 	s, asked, shown := &p.sessions[i], &p.files.control.Sessions[i], &p.files.data.Sessions[i]
 	if o := s.opened.Load(); o != nil && o.generation == asked.Generation.Load() {

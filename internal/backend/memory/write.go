@@ -14,7 +14,8 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 )
 
-// Write writes a record into the rings of all tools that want the event. It counts lost records there, like the kernel.
+// Write writes a record into the rings of all tools that want the event. A record that finds no room is counted there, and is no
+// error, as with the kernel.
 func (f *file) Write(buf []byte) error {
 	e := f.At(buf)
 	if e == nil {

@@ -1,5 +1,6 @@
 // Package registry is the kernel's list of user_events: their names and fields, what holds each of them, and the enable bits that
-// follow them. The shared memory of a program and the simulated kernel of package ueventstest are registries.
+// follow them. The shared memory of a program and the simulated kernel of package ueventstest are registries with
+// tracing tools of their own.
 package registry
 
 import (
@@ -56,7 +57,8 @@ type Owner[S any] interface {
 	Destroy(*Event[S])
 	// Attached reports whether a tracing tool holds the event.
 	Attached(*Event[S]) bool
-	// Add and Remove tell that a bit begins or ends to follow an event. Add sets it if enabled; Remove leaves it clear.
+	// Add and Remove tell that a bit begins or ends to follow an event. Add sets the bit if the event is enabled; Remove
+	// leaves it clear.
 	Add(*Event[S], Bit)
 	Remove(*Event[S], Bit)
 }

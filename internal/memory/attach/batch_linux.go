@@ -16,7 +16,8 @@ type Record struct {
 	Event   uint32
 	Time    uint64   // CLOCK_MONOTONIC, in nanoseconds
 	Callers []uint64 // return addresses, innermost first
-	// Raw is the payload behind the kernel's common fields, all 0 but common_pid, the process: memory has no threads.
+	// Raw is the payload behind the fields that the kernel puts before it, of which only common_pid is not 0. It is the process:
+	// memory has no threads.
 	Raw []byte
 }
 

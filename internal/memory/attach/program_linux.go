@@ -118,7 +118,8 @@ func (p *Program) openData(path string) (err error) {
 	return nil
 }
 
-// openControl opens the file that belongs to the data. Files that cannot be opened may be those of a tool's other programs.
+// openControl opens that one of the files which belongs to the data. Those that cannot be opened may be of other programs, of which the
+// process is a tool.
 func (p *Program) openControl(paths []string) error {
 	if p.data == nil {
 		return nil // openData has said why
@@ -188,7 +189,8 @@ type Event struct {
 	Wanted      bool // by a tool
 }
 
-// Events lists the events of the program with valid declarations from a number on, and returns the next number.
+// Events lists the events of the program from a number on, and returns the number to go on from. It leaves those out whose
+// declarations are not valid.
 func (p *Program) Events(from uint32) (list []Event, next uint32) {
 	next = from
 	p.guard(func() { list, next = p.events(from) })
@@ -230,7 +232,8 @@ func (p *Program) Enabled() map[uint32]bool {
 // errCutOff says that the program's files are not what they were: it can change their size at any time.
 var errCutOff = errors.New("a file of the process was cut off")
 
-// guard calls a function that uses the memory. Zeros replace a file that was cut off: its data is lost, and the tool goes on.
+// guard calls a function that uses the memory. If this consists of files, and one was cut off, zeros take its place: the program has
+// lost what was in it, and the tool goes on.
 func (p *Program) guard(call func()) {
 	if !p.named {
 		call()

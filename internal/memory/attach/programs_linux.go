@@ -42,7 +42,8 @@ type ProgramsOptions struct {
 // ErrTooManyPrograms says that ProgramsOptions.RingMemory has no room for the rings of another program.
 var ErrTooManyPrograms = errors.New("too many programs")
 
-// Programs reads the records of all programs with events in memory, in order of time. It is not safe for concurrent use.
+// Programs reads the records of all programs of the machine that offer events in memory, in order of time. It is not safe for
+// concurrent use.
 type Programs struct {
 	o      ProgramsOptions
 	known  map[Candidate]*traced                            // nil for those that offer nothing, or refuse

@@ -25,7 +25,8 @@ type Options struct {
 	Limit int
 	// Callers is how many return addresses a record has at most, up to 64.
 	Callers int
-	// Expires is the time of CLOCK_MONOTONIC in nanoseconds at which the program ends a session with full rings. 0 is never.
+	// Expires is the time of CLOCK_MONOTONIC in nanoseconds from which on the program ends the session when its rings are full. 0 is
+	// never.
 	Expires uint64
 	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
 	Wants func(Event) bool
@@ -47,7 +48,8 @@ const (
 
 const defaultRingSize = 1 << 20
 
-// RingSize returns the size of each of a program's rings, one for each of its processors, for a total that a tool asks for.
+// RingSize returns the size of each ring if a tool asks for a size of all together: there is one for each of the program's
+// processors, but none that a few records fill.
 func RingSize(all, processors int) int {
 	const least = 16 << 10
 	all = cmp.Or(all, defaultRingSize)

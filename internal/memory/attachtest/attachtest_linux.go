@@ -34,7 +34,8 @@ type State struct {
 	Sessions []Session
 }
 
-// Of returns the state of a program with the sessions of a tool, or with 0 of all. Without memory it returns fs.ErrNotExist.
+// Of returns the state of a program with the sessions of a tool. 0 means those of all tools. It returns an error that is fs.ErrNotExist
+// if the program has no memory yet.
 func Of(program, tool int) (s State, err error) {
 	f, err := open(program)
 	if err != nil {

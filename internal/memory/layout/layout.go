@@ -1,7 +1,8 @@
 // Package layout is the shared memory in which a program offers its events to tracing tools, version 1: the places and types of
 // everything in it. docs/wire-formats.md describes it for tools in other languages.
 //
-// There are two files: Data, which only the program writes, and Control, which tools write, too. Neither side trusts the other.
+// There are two files. The program writes Data, which tools can only read; tools and the program write Control. Neither side can
+// rely on values that the other one wrote.
 package layout
 
 import (

@@ -14,7 +14,8 @@ type Record struct {
 	Callers int    // return addresses at the beginning of the content, 8 bytes each, innermost first
 }
 
-// Reader reads one ring of a session, which it does not trust: it stays inside, reads each length once, and copies.
+// Reader reads one ring of a session. It believes nothing that the program writes: it stays inside of the ring, reads each
+// length once, and copies.
 type Reader struct {
 	head *layout.Head
 	tail *atomic.Uint64
@@ -24,7 +25,8 @@ type Reader struct {
 	at   uint64
 	from uint64 // what Release has stored: the program has written at most a lap behind it
 
-	// Malformed says that a record was too long, or too short for its return addresses. The reader then stops.
+	// Malformed says that a record was longer than its room can be, or shorter than its return addresses. The reader then reads
+	// nothing more from the ring.
 	Malformed bool
 }
 

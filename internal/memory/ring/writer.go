@@ -1,4 +1,5 @@
-// Package ring is a ring of records in shared memory: a program writes, a tool reads, and neither can harm the other.
+// Package ring is a ring of records in shared memory: a program's goroutines write, one tool reads, and neither can harm
+// the other. docs/wire-formats.md describes the records.
 package ring
 
 import (

@@ -1,4 +1,5 @@
-// Package systest has system calls for tests: processor time, processor of a thread, files that are read without waiting.
+// Package systest has system calls for tests: of processor time, of the processor that a thread runs on, of files that are read without
+// waiting.
 package systest
 
 import (

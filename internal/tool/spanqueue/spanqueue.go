@@ -42,7 +42,8 @@ type Queue[V any] struct {
 	bytes     int
 }
 
-// New returns an empty queue. Above its limits of spans or bytes it removes spans, and calls evict with each.
+// New returns an empty queue. When it has more spans or bytes than the limits allow, it removes spans, and calls evict with
+// each.
 func New[V any](maxSpans, maxBytes int, evict func(*Parts[V])) *Queue[V] {
 	return &Queue[V]{maxSpans: maxSpans, maxBytes: maxBytes, evict: evict, spans: map[Key]*Parts[V]{}, processes: map[int32]*process{}}
 }

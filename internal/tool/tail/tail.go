@@ -30,9 +30,11 @@ import (
 type Options struct {
 	// When is the condition. It must be set.
 	When *reader.Condition
-	// By is the name whose value records share, as in conditions: a part of records such as trace_id, or an attribute.
+	// By is the name whose value records share, as conditions name it: a part of records such as trace_id, or an attribute such as
+	// request_id.
 	By string
-	// Window is how long a record is held, and how long others follow one that meets the condition; 10 s if it is 0.
+	// Window is how long a record is held, and how long after one that meets the condition others with its value are let through;
+	// 10 s if it is 0.
 	Window time.Duration
 	// WallTime goes by Event.Time, as for recordings of several machines or boots, and if that goes back by more than Window, on from
 	// there; else by Event.Monotonic, which cannot be set.
@@ -104,7 +106,8 @@ func New(o Options) (*Buffer, error) {
 	return &Buffer{o: o, by: reader.ValueOf(o.By), groups: map[string]*group{}, shared: map[any]int{}}, nil
 }
 
-// Add adds a record of [reader.DecodeFull]. The caller then calls Next until it returns nil, and leaves ev unchanged.
+// Add adds a record, which was decoded with [reader.DecodeFull]. The caller then calls Next until it returns nil, and leaves ev
+// unchanged meanwhile.
 func (b *Buffer) Add(ev *reader.Event) {
 	for b.Next() != nil { // the caller did not want them
 		b.stats.Shown--
@@ -140,7 +143,8 @@ func (b *Buffer) Add(ev *reader.Event) {
 	b.shrink()
 }
 
-// Next returns the next record that is let through, in order, or nil. It is decoded, and valid until the next Next or Add.
+// Next returns the next record that is let through, in the order of adding, or nil. It is decoded as the one that was added, and valid
+// until the next call of Next or Add.
 func (b *Buffer) Next() *reader.Event {
 	if b.opened != nil {
 		if ev := b.take(b.opened); ev != nil {

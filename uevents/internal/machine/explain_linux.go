@@ -160,7 +160,8 @@ func (f *Facts) there(path string) bool {
 	return err == nil
 }
 
-// searchable reports whether this process can look up the README of a mounted tracefs.
+// searchable reports whether this process can look files up in a mounted tracefs. Every
+// tracefs has a README.
 func (f *Facts) searchable(dir string) bool { return f.there(filepath.Join(dir, "README")) }
 
 // mayEnter reports whether modes allow looking files up in a directory.
@@ -198,7 +199,8 @@ func (f *Facts) Findings() []Finding {
 	}
 }
 
-// lockdownFinding: a kernel locked down later lets programs register and write, and refuses tools.
+// lockdownFinding: a kernel that was locked down while it ran lets programs register and
+// write, but refuses every tracing tool.
 func (f *Facts) lockdownFinding() Finding {
 	finding := Finding{What: "lockdown", Result: orNone(f.lockdown)}
 	if f.lockdown == confidentiality {

@@ -103,7 +103,8 @@ func (f *Facts) tracefsDir() (dir string, ok bool) {
 	return "", false
 }
 
-// mountPoint returns the known mount of the file: at the file itself, or at its directory.
+// mountPoint returns where what holds the file is mounted, as far as is known: at the file
+// itself, or at its directory.
 func (f *Facts) mountPoint(file string) string {
 	for _, m := range f.mounts {
 		if m.Point == file {

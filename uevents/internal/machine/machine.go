@@ -1,4 +1,5 @@
-// Package machine reads what a machine says of its user events, and explains why they cannot be used.
+// Package machine reads what a machine says of itself that bears on user events, and explains from it why they
+// cannot be used.
 package machine
 
 import "errors"

@@ -224,7 +224,8 @@ func (l lister) fields(name string, s *types.Struct, seen []*types.Struct) (line
 	return lines
 }
 
-// interfaceString returns an interface without its methods, which have lines of their own, but with its type restrictions.
+// interfaceString returns an interface without its methods, which have lines of their own, but with what restricts the types that can
+// have it.
 func (l lister) interfaceString(t *types.Interface) string {
 	switch {
 	case !t.IsMethodSet():

@@ -217,7 +217,8 @@ func (e *env) explain(o *reader.Options) error {
 	return err
 }
 
-// selected returns the events that match the patterns of options: user events, and those of other systems that are spelled out.
+// selected returns the events that are there and match the patterns of options: user events, and those of other systems that are spelled
+// out.
 func (e *env) selected(o *reader.Options) ([]event, error) {
 	match, err := reader.Match(o.Events...)
 	if err != nil {

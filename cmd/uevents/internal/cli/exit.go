@@ -14,7 +14,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// checkArgs makes cobra's errors about arguments and required flags name them as the usage of the command does.
+// checkArgs makes the errors of cobra about arguments and required flags name what is missing, as the usage of the command
+// calls it.
 func checkArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	if check == nil || cmd.HasSubCommands() { // which know better what is wrong
@@ -125,7 +126,8 @@ type hintError struct {
 
 func (h hintError) Unwrap() error { return h.error }
 
-// exitCode returns the exit code for an error of a command. Usage errors come first: they hold on every machine.
+// exitCode returns the exit code for the error of a command. The first matching code counts, and usage errors come
+// first: a wrong command line is wrong on every machine.
 func exitCode(err error) int {
 	_, usage := errors.AsType[usageError](err)
 	command, ended := errors.AsType[commandError](err)

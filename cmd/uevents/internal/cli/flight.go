@@ -153,7 +153,8 @@ func onlineCPUs() (int, error) {
 	return st.CPUs, errors.Join(err, s.Close())
 }
 
-// tryToWrite returns the error of creating a file, which otherwise shows, and loses records, when a trigger fires.
+// tryToWrite returns the error of creating a file. Without it, what is wrong with the directory would show when a trigger fires,
+// and the records before it would be gone.
 func tryToWrite(directory string) error {
 	f, err := os.CreateTemp(directory, ".uevents-flight-")
 	if err != nil {

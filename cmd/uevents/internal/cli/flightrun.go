@@ -111,7 +111,8 @@ func (p *pilot) armed(o *flight.Options) error {
 	return nil
 }
 
-// run writes files until ctx is done, the duration is over, enough are written, or the command ends, which it waits for.
+// run writes files until ctx is done, the duration is over, the requested number is written, or the command has ended. Then it waits
+// for the command.
 func (p *pilot) run(ctx context.Context) error {
 	ctx, cancel := endAfter(ctx, p.f.duration)
 	defer cancel()

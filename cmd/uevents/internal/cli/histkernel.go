@@ -77,7 +77,8 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 	return task, "", nil
 }
 
-// inKernel makes the kernel count for the duration, or until ctx is done. A reason means that the kernel cannot.
+// inKernel makes the kernel count for the duration, or until ctx is done. If the kernel cannot, it returns the reason
+// and a nil error.
 func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *tracefs.Event, format tracepoint.Format, f *histFlags) (reason string, err error) {
 	status, err := dir.Status()
 	if err != nil {
@@ -150,7 +151,8 @@ var (
 	histTotals = regexp.MustCompile(`^\s*Hits: (\d+)\n\s*Entries: (\d+)\n\s*Dropped: (\d+)\n`)
 )
 
-// parse parses the kernel's histogram, with unescaped texts: a value that imitates an entry contradicts the totals.
+// parse parses the kernel's text of a histogram. Values are texts of programs, which the kernel prints unescaped: a
+// value that imitates an entry contradicts the totals.
 func (h *histogram) parse(hist string, task *histTask) error {
 	body, totals, ok := cutLast(hist, "\nTotals:\n")
 	t := histTotals.FindStringSubmatch(totals)
@@ -232,7 +234,8 @@ func (h *histogram) merge(task *histTask) {
 	h.Rows = append(h.Rows[:0], rows...)
 }
 
-// keys returns the keys of an entry: the first field's value, and behind its name the second's, which a text can imitate.
+// keys returns the keys of an entry: the value of the first field, and behind its name that of the second. A text can imitate what
+// separates them, and a number cannot.
 func (t *histTask) keys(values string) (keys []string, ok bool) {
 	list := []string{values}
 	if len(t.by) > 1 {
@@ -264,7 +267,8 @@ func isText(t tracepoint.Type) bool {
 	return t.Kind == tracepoint.Char && (t.Location != tracepoint.Fixed || t.Len > 0)
 }
 
-// key returns the printable value of a field, or false for a number that is none. The kernel prints numbers without sign.
+// key returns the printable value of a field, or false if the field is a number and the value none. The kernel prints numbers without
+// sign.
 func (f *histField) key(printed string, log2 bool) (key string, ok bool) {
 	if !f.isNumber() {
 		return text.Printable(printed), true
@@ -320,7 +324,8 @@ func startTime(proc, pid string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The name in parentheses can hold any byte. The 22nd field is the start time: proc_pid_stat(5).
+	// The second field is the name in parentheses, which can hold any byte. The 22nd is the start time:
+	// proc_pid_stat(5).
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 20 {
 		return "", fmt.Errorf("reading /proc/%s/stat: %w", pid, syscall.EIO)
@@ -336,7 +341,8 @@ func pidNamespace(proc string) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(link, "pid:["), "]"), nil
 }
 
-// removeDeadInstances removes instances of killed processes in this PID namespace. It cannot see other namespaces.
+// removeDeadInstances removes instances of killed processes in the PID namespace of this process. It cannot see whether
+// others run.
 func removeDeadInstances(dir *tracefs.Dir, proc string) {
 	self, err := os.Readlink(filepath.Join(proc, "self"))
 	if err != nil || self != strconv.Itoa(os.Getpid()) {

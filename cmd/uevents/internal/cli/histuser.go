@@ -337,7 +337,8 @@ func log2Of(v reader.Value) (key string, ok bool) {
 	return log2Key(whole), ok
 }
 
-// ranges replaces the keys of --log2 by the limits of their ranges, with units in text, and sorts the rows by them.
+// ranges replaces the keys of --log2 by the limits of their ranges, and sorts the rows by them. In text, the limits of times
+// have units.
 func (h *histogram) ranges(f *histFlags) error {
 	exponents := make(map[string]int, len(h.Rows))
 	for i := range h.Rows {

@@ -18,7 +18,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// memoryPrograms lists the programs with events in shared memory. refused is that this user may not look into others, or nil.
+// memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into. refused is that there
+// are others, or nil.
 func memoryPrograms() (list []memoryProgram, refused, err error) {
 	candidates, err := attach.Find()
 	if err != nil {
@@ -61,7 +62,8 @@ func uidOf(dir string) uint32 {
 	return st.Sys().(*syscall.Stat_t).Uid
 }
 
-// reasonOf returns why a process uses shared memory, as seen from outside. kernel is why this process does not use user_events.
+// reasonOf returns why a process uses shared memory, as far as can be told from outside. kernel is why this one cannot use the
+// kernel's user_events.
 func reasonOf(dir string, kernel error) string {
 	asked := uevents.EnvTransport + "=" + uevents.TransportMemory.String()
 	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))

@@ -105,7 +105,8 @@ func ofOneRecord(err error) bool {
 	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, reader.ErrMalformed)
 }
 
-// Next reads the next record of the files. With several files, an error that ends one comes at the end of the others.
+// Next reads the next record of the files. An error that is not about one record comes at the end of the others, if there are several
+// files.
 func (m *merged) Next(ev *reader.Event) error {
 	for len(m.files) > 0 {
 		f := m.files[0]
@@ -264,7 +265,8 @@ func (m *merged) sayMissing(e *env, shown bool) {
 }
 
 type recorded interface {
-	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues.
+	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues with the
+	// next.
 	Next(ev *reader.Event) error
 }
 
@@ -355,7 +357,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return copy(p, b), err
 }
 
-// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f then goes on.
+// untilDone returns the result of f, which may wait for another program, or an error once ctx is done. f goes on until the
+// command has ended.
 func untilDone[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -117,7 +117,8 @@ type recording struct {
 	size   int64 // bytes in the files, after Close
 }
 
-// createRecording creates a file. A pipe waits for its reader, until ctx is done. Errors of name and format are usage errors.
+// createRecording creates a file. If it is a pipe, it waits for a program that reads it, until ctx is done. Errors of its name
+// and format are usage errors.
 func createRecording(ctx context.Context, path string, o *recordingOptions) (*recording, error) {
 	format, err := formatOf(path, o.format)
 	if err != nil {

@@ -145,7 +145,8 @@ func run(ctx context.Context, e *env, args []string) int {
 	return code
 }
 
-// checkedWriter keeps the first error of help, version and completions, which cobra ignores or takes for usage errors.
+// checkedWriter keeps the first error. cobra writes help, the version and completions, and tells no errors of these or
+// takes them for mistakes in the command line.
 type checkedWriter struct {
 	w   io.Writer
 	err error
@@ -234,7 +235,8 @@ const (
 	groupSetup   = "setup"
 )
 
-// markRunErrors marks errors of a command and of those below it: the others are cobra's, about the command line.
+// markRunErrors marks errors of a command and of those below it, to separate them from cobra's errors about the command
+// line.
 func markRunErrors(cmd *cobra.Command) {
 	if f := cmd.RunE; f != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -185,7 +185,8 @@ func (r *recording) full(limit int64) bool {
 	return n >= limit
 }
 
-// next closes the file, creates another one, and removes the oldest. An error closes all files, and removes and adds none.
+// next closes the file, creates another one, and removes the oldest. After an error, all files are closed, and there are those that
+// there were before.
 func (r *rotation) next() error {
 	if err := r.end(); err != nil {
 		r.failed = cmp.Or(r.failed, err)

@@ -190,7 +190,8 @@ func (x *examination) attached(name string) bool {
 	return err != nil || slices.ContainsFunc(status.Events, func(ev tracefs.EventStatus) bool { return ev.Name == name && len(ev.UsedBy) > 0 })
 }
 
-// removeDead removes the unused events of killed doctors, which stay before Linux 6.5, and those that another tool kept.
+// removeDead removes the events of killed doctors, which stay before Linux 6.5, and those that another tool kept. The kernel
+// keeps events that are in use.
 func (x *examination) removeDead(p *uevents.Provider) {
 	if !x.listed {
 		return

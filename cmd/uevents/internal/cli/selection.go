@@ -75,7 +75,8 @@ func needsPattern(cmd *cobra.Command, args []string) error {
 
 var selectingFlags = []string{"where", "level", "kind", "program", "unit", "container", "pod", "pid", "cgroup"}
 
-// checkEmpty refuses an empty value of a flag that selects records or limits a file, as of an unset variable: it would select all.
+// checkEmpty refuses flags that select records, or limit a file, by an empty value, such as a shell makes of a variable that is not set: they
+// would select all.
 func checkEmpty(flags *pflag.FlagSet) error {
 	for _, name := range append([]string{"trigger", "trigger-event", "since", "until", "max-size"}, selectingFlags...) {
 		f := flags.Lookup(name)

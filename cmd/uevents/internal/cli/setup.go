@@ -265,7 +265,8 @@ func (p *setupPlan) print(e *env) error {
 	return err
 }
 
-// gidOf returns the number of a group, which the kernel needs, or for a future group a shell expression.
+// gidOf returns the number of a group, which the kernel needs instead of its name. For a group that does not exist yet,
+// it returns a shell expression.
 func gidOf(group string) string {
 	if g, err := user.LookupGroup(group); err == nil {
 		return g.Gid

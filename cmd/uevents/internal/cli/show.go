@@ -73,7 +73,8 @@ type instanceJSON struct {
 	Triggers []string `json:"triggers,omitempty"`
 }
 
-// find returns the events of a name, at least one: all user events, which may be declared differently, or one of another system.
+// find returns the events of a name, at least one: those of user events, whose name may be declared differently, or an event of
+// another system.
 func (e *env) find(name string) ([]event, error) {
 	if system, _, named := strings.Cut(name, ":"); named && system != tracepoint.System && system != tracepoint.MultiSystem {
 		dir, err := e.kernel(name)
@@ -179,7 +180,8 @@ func (e *env) namesOf(patterns ...string) (names []string) {
 	return names
 }
 
-// inInstance returns the configuration of an event in an instance, or false if there is none that this user can read.
+// inInstance returns the configuration of an event in an instance. It returns false if there is none, or if this user
+// cannot read it.
 func inInstance(ev *tracefs.Event) (in instanceJSON, ok bool) {
 	var errs [3]error
 	in.Enabled, errs[0] = ev.Enabled()

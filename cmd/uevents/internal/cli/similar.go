@@ -147,7 +147,8 @@ func (e *env) didYouMean(patterns []string) string {
 	return ""
 }
 
-// sayUnmatched says which patterns no event matches, while others match these names. follow is that later events are read.
+// sayUnmatched says which patterns no event matches, while others have the events of these names, SYSTEM:NAME. follow is that events
+// which appear later are read, too.
 func (e *env) sayUnmatched(patterns, events []string, follow bool) {
 	yet := ""
 	if follow {

@@ -15,7 +15,8 @@ import (
 )
 
 // withoutTerminal limits the time of a command that shows records while neither its output nor its messages go to a terminal: a
-// forgotten one, of a script or a lost connection, would slow programs down unnoticed. With watch | tee there is an operator.
+// forgotten one, of a script or a lost connection, would slow programs down unnoticed. With watch | tee at a terminal there is an
+// operator, who wants no end.
 const withoutTerminal = 10 * time.Minute
 
 // envDuration is the environment variable with another time in place of withoutTerminal.
@@ -77,7 +78,8 @@ var expiryGrace = 30 * time.Second
 
 // expiry ends the session of a command: events are enabled, and programs pay for them, until then. At the latest, some time after
 // --duration, the kernel ends this process, also one that is stopped, waits for its output, or has a bug. With the process go its
-// descriptors, and so both sessions, but not its COMMAND. Elsewhere than on Linux, a command that hangs has no end.
+// descriptors, and so the sessions of both transports. Only Linux has such timers; elsewhere a command that hangs has no end. A
+// COMMAND that it started goes on.
 type expiry struct {
 	live  live
 	timer *sys.KillTimer // nil without a time

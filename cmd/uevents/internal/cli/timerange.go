@@ -94,7 +94,8 @@ func parseMoment(s string, now time.Time) (moment, error) {
 	return moment{}, fmt.Errorf("%q is no time such as 2026-11-27T03:12:05Z, '2026-11-27 03:12', 03:12, or 5m (ago)", s)
 }
 
-// parseAgo parses a duration, which may begin with days: 5m, 2d, 1d12h. A minus in front, as for journalctl, changes nothing.
+// parseAgo parses a duration, which may begin with a number of days: 5m, 2d, 1d12h. A minus in front, as journalctl takes it, changes
+// nothing.
 func parseAgo(s string) (ago time.Duration, ok bool) {
 	s = strings.TrimPrefix(s, "-")
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {

@@ -336,7 +336,8 @@ func isProblem(ev *reader.Event) bool {
 	return ev.Severity >= reader.SeverityWarn || ev.Status == reader.StatusError
 }
 
-// pipe is standard output. While a COMMAND runs, the end of the program that reads it is no error: the rest is dropped.
+// pipe is standard output. While a COMMAND runs, that the program which reads it has ended is no error: the rest is dropped, as beyond a
+// limit.
 type pipe struct {
 	w                io.Writer
 	mayClose, closed bool

@@ -1,7 +1,8 @@
 // Package flight keeps the latest records of events in the kernel's rings, and writes them when a trigger fires.
 //
 // Each event is opened twice: without a filter, into rings that are overwritten and wake no reader; and with the filter
-// of the trigger, into a small ring whose records wake the recorder. The programs pay for both.
+// of the trigger, into a small ring whose records wake the recorder. Between triggers the recorder sleeps; the programs
+// pay for their records and for the filter.
 package flight
 
 import (
@@ -20,7 +21,8 @@ import (
 
 // Options configure a Recorder.
 type Options struct {
-	// Reader selects the events to keep, with a BufferSize for each CPU. Dump, or the trigger's goroutine, calls Notify.
+	// Reader selects the events to keep. Its BufferSize is the size of each CPU's ring. Dump calls its Notify; for the
+	// trigger, a goroutine of the recorder does.
 	Reader reader.Options
 	// Keep is the maximum age of the records to write; 0 means all records in the rings.
 	Keep time.Duration

@@ -42,7 +42,8 @@ func NewReader(r io.Reader) *Reader {
 }
 
 // Next reads the next event. It returns [io.EOF] at the end of the file. After an error that wraps ErrFormat, which has
-// the number of the line, it continues. An incomplete last line, of a killed process, is such an error.
+// the number of the line, it continues with the next line. An incomplete last line, as in the recording of a killed
+// process, is such an error.
 //
 // Types that JSON does not have change: bytes become base64 texts, and a float without fraction becomes an integer.
 func (r *Reader) Next(ev *reader.Event) error {

@@ -67,7 +67,8 @@ func (w *Writer) Write(ev *reader.Event) error {
 	return nil
 }
 
-// full reports whether to write what was added first. An exemplar belongs to the point before it, which must not be written.
+// full reports whether what was added is written before an event is added. An exemplar belongs to the point before it, which
+// must not have been written.
 func (w *Writer) full(ev *reader.Event) bool {
 	limit := batchSize
 	if ev.Kind == reader.KindMetric && ev.Point.Type == reader.PointExemplar {
@@ -112,7 +113,8 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// line writes data as one line, or several if it is too long. split returns two halves, nil for a single record.
+// line writes data as one line, or as several if it would be too long. split returns two halves, or nil if data is a
+// single record.
 func line[T any](w *Writer, signal string, data T, marshal func(T) ([]byte, error), split func(T) []T) error {
 	b, err := marshal(data)
 	if err != nil {

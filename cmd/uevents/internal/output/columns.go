@@ -173,7 +173,8 @@ func parseMessage(ev *reader.Event, v reader.Value) error {
 	return nil
 }
 
-// hasOtherBody reports whether the body of a log record is not its message. In JSON, bytes and NaN are texts.
+// hasOtherBody reports whether the body of a log record is not its message. Bytes and NaN are texts in JSON, which are read
+// back as such.
 func hasOtherBody(ev *reader.Event) bool {
 	t := ev.Body.Type()
 	return t != reader.TypeNull && (t != reader.TypeString || ev.Body.Text() != ev.Message)

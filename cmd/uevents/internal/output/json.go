@@ -248,7 +248,8 @@ func columnRange(first, last string) []*jsonColumn {
 	return jsonColumns[indexOf(first) : indexOf(last)+1]
 }
 
-// around has the other columns of events that have parts: those before nameColumns, behind them, and behind threadColumns.
+// around has the other columns of events that have parts, in order: those before nameColumns, those behind them, and those behind
+// threadColumns.
 var around = func() (lists [allParts + 1][3][]*jsonColumn) {
 	same := slices.Concat(nameColumns, processColumns, threadColumns)
 	for have := range lists {

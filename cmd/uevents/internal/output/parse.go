@@ -11,7 +11,8 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// ParseEvent sets an event from the object that -o json writes. It ignores unknown members, which later versions may add.
+// ParseEvent sets an event from the object that -o json writes. It ignores unknown members: later versions may add some. An
+// error says what is no member of a record.
 func ParseEvent(ev *reader.Event, v reader.Value) error {
 	*ev = reader.Event{CPU: -1}
 	known := false

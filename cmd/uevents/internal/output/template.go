@@ -120,7 +120,8 @@ type namedParts struct {
 	all   bool // it uses the event as a whole, such as a range over it does
 }
 
-// partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it makes one name.
+// partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it changes to name the field
+// of a group as [reader.Event.Lookup] does.
 func partsNamed(t *template.Template) (p namedParts) {
 	for _, associated := range t.Templates() {
 		p.see(associated.Root, associated == t)
@@ -270,7 +271,8 @@ func indexOf(name string) int {
 	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 }
 
-// partsOf returns the parts of an event. It adds up most fields, with one instruction for each; comparing takes two.
+// partsOf returns the parts of an event. It looks at most fields of each event: adding up numbers and lengths takes one instruction for a
+// field, a comparison two.
 func partsOf(ev *reader.Event) (p part) {
 	if ev.Kind == reader.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
 		uint32(ev.SpanKind)|uint32(ev.Status)|ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || ev.Duration != 0 || ev.ParentRemote ||

@@ -19,7 +19,8 @@ import (
 //	20:41:07.318 DEBUG myapp[812] cache miss               key=user:41 shard=3
 //	20:41:07.320 SPAN  myapp[812] GET /users/{id} 12.4ms   status=error trace=4bf92f35
 //
-// Each event is one line of printable characters, for any bytes. With stacks, each function is a line below it.
+// Each event is one line of printable characters, for any bytes that programs write. With stacks, each function is such
+// a line below the event.
 type textWriter struct {
 	w      io.Writer
 	b      []byte
@@ -301,7 +302,8 @@ const (
 	Green  = "\x1b[32m"
 	Yellow = "\x1b[33m"
 
-	// ClearLine clears the line behind the cursor, ClearScreen moves the cursor to the top left and clears the screen.
+	// ClearLine clears from the cursor to the end of the line, ClearScreen moves the cursor to the top left corner and clears
+	// the screen.
 	ClearLine   = "\x1b[K"
 	ClearScreen = "\x1b[H\x1b[J"
 
@@ -310,7 +312,8 @@ const (
 	reset = "\x1b[0m"
 )
 
-// UseColor reports whether to colour: mode is always, never, or auto: on a terminal, without NO_COLOR (no-color.org).
+// UseColor says whether what is written is coloured: mode is always, never, or auto, which is on a terminal that knows
+// colours unless NO_COLOR (https://no-color.org) is set.
 func UseColor(mode string, terminal bool) bool {
 	return mode == "always" || mode == "auto" && terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

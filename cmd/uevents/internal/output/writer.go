@@ -1,4 +1,5 @@
-// Package output writes decoded events as lines of text, JSON, raw bytes, or with a template. [Writer] is for others.
+// Package output writes decoded events as lines of text, as JSON, as raw bytes, and with a template. Packages of their
+// own implement [Writer] for file formats.
 package output
 
 import (
@@ -18,7 +19,8 @@ import (
 type Writer interface {
 	// Write writes an event, which is only valid during the call.
 	Write(ev *reader.Event) error
-	// Lost reports that the kernel lost n records of an event, SYSTEM:NAME, up to a time. Some formats ignore it.
+	// Lost reports that the kernel lost n records of an event, SYSTEM:NAME, up to the time at. Formats that cannot
+	// represent this ignore it.
 	Lost(name string, n uint64, at time.Time) error
 	// Close writes the buffered data. It does not close the destination.
 	Close() error
@@ -27,10 +29,12 @@ type Writer interface {
 // Options configure a Writer. The zero value means the default of each.
 type Options struct {
 	Time Time // of Text and templates
-	// Today makes Text and templates put the date before times of other days. The zero time omits dates.
+	// Today makes Text and templates have the date before times of day, from the first time of another day on. The zero time
+	// omits dates.
 	Today time.Time
 	Color bool // of Text
-	// Whole makes Text have all characters of ids, names and labels, unpadded: a line that depends on its record, for a search.
+	// Whole makes Text have ids, names and labels with all their characters, the ids of spans too, and none padded: a line that
+	// depends on its record alone, for a search.
 	Whole  bool
 	Fields []string // columns or fields to write, in place of all
 	// Stack adds the functions of the events' stacks, as lines below the event in text; nil omits them.
@@ -40,7 +44,8 @@ type Options struct {
 // errFormat reports an unknown format or field, or an invalid template. Errors of [New] wrap it.
 var errFormat = errors.New("bad output format")
 
-// New returns a Writer for text, json, raw, or a text/template with braces. It writes each event with one w.Write.
+// New returns a Writer for a format: text, json, raw, or a template of package text/template, which contains braces. It
+// writes each event with one call of w.Write.
 func New(format string, w io.Writer, o Options) (Writer, error) {
 	switch {
 	case o.Stack != nil && format != "" && format != "text" && format != "json":

@@ -20,7 +20,8 @@ func (r record) kind() uint32 { return order.Uint32(r.bytes) }
 func (r record) misc() uint16 { return order.Uint16(r.bytes[4:]) }
 func (r record) body() []byte { return r.bytes[recordHeader:] }
 
-// queue sorts records by time. Those of a round of all CPUs are newer than the newest two rounds before.
+// queue sorts the records of a file by time. Records of several CPUs come in rounds: the records of a round are at
+// least as new as the newest one two rounds before.
 type queue struct {
 	buf     *bufio.Reader
 	waiting recordHeap

@@ -1,7 +1,9 @@
-// Package perfdata reads recordings of perf record: perf.data files and its pipe, with formats and tasks for decoding.
+// Package perfdata reads recordings of perf record: perf.data files, and what it writes to a pipe, with the formats and tasks that
+// decoding needs.
 //
 // The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the file, include/uapi/linux/perf_event.h
-// its records, and trace-cmd.dat.v6(5) the section of formats. All numbers are in the machine's byte order.
+// its records, and the manual page trace-cmd.dat.v6(5) the section of formats ("tracing data"). All numbers are in the
+// byte order of the machine.
 package perfdata
 
 import (
@@ -19,14 +21,16 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// errFormat reports a file that is not a recording, is damaged, or has unknown parts. Errors wrap it.
+// errFormat reports a file that is not a recording, is damaged, or has parts that this package does not read. Errors
+// wrap it.
 var errFormat = errors.New("no perf.data file that can be read")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errFormat, fmt.Errorf(format, args...))
 }
 
-// ErrCut reports a recording that ends within a record: its writer was killed, or the disk was full. All before is read.
+// ErrCut reports a recording that ends in the middle of a record: the program that wrote it was killed, or the disk was full.
+// Errors wrap it after all records before.
 var ErrCut = errors.New("the recording ends in the middle of a record")
 
 // Reader reads a recording of tracepoints. It must not be used concurrently.
@@ -102,7 +106,8 @@ func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
 
 // Next decodes the next record of a tracepoint into ev, in order of time. It omits the copies of declared log records.
 // It returns [io.EOF] at the end. After an error that wraps [reader.ErrMalformed], it continues with the next record; one
-// that does not fit its event's format is undecodable instead. Memory of ev is valid until the next call.
+// that does not fit the format of its event is no error, but is marked as undecodable.
+// Memory that ev refers to is valid until the next call.
 func (r *Reader) Next(ev *reader.Event) error {
 	for {
 		rec, err := r.queue.pop(r)

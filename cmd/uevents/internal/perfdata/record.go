@@ -130,7 +130,8 @@ func (l *layout) fieldsBefore(field uint64) int {
 	return 8 * n
 }
 
-// trailing returns the distance of a field from the end of a record other than a sample, or 0 without the field.
+// trailing returns the distance of a field from the end of a record that is not a sample, or 0 if there is no such
+// field.
 func (l *layout) trailing(field uint64) int {
 	n := 0
 	for _, f := range [...]uint64{sampleIdentifier, sampleCPU, sampleStreamID, sampleID, sampleTime, sampleTID} {

@@ -56,7 +56,8 @@ func (p *Writer) describeEvent(m *message, ev *reader.Event) {
 	}
 }
 
-// flowOf returns the flow of a trace, which connects its events: the last 64 bits of a trace id are random.
+// flowOf returns the flow of a trace, which connects its events. Flows have 64 bits: the last ones of a trace id are
+// random.
 func flowOf(id traceID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 
 // annotateIDs appends the ids of an event.
@@ -127,7 +128,8 @@ func annotateContainer(m *message, v reader.Value, depth int) {
 	}
 }
 
-// writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for other points.
+// writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for points without a
+// single number.
 func (p *Writer) writeCounter(ev *reader.Event) bool {
 	if ev.Point.Type != reader.PointGauge && ev.Point.Type != reader.PointSum {
 		return false
@@ -154,7 +156,8 @@ const (
 	Switch = schedSystem + ":" + switchName
 )
 
-// IsSwitch reports whether an event is a context switch, which the writer draws as the scheduler's.
+// IsSwitch reports whether an event is a context switch. The writer draws it as the scheduler's, not as an event of the
+// process.
 func IsSwitch(ev *reader.Event) bool { return ev.System == schedSystem && ev.Name == switchName }
 
 // switchFields are the fields of the kernel's sched_switch, and their numbers in Perfetto's message.
@@ -171,7 +174,8 @@ var switchFields = [...]struct {
 	{"next_prio", 7},
 }
 
-// writeSwitch writes a context switch, with a time in CLOCK_BOOTTIME, the default clock of a bundle.
+// writeSwitch writes a context switch. Kernel events have times in CLOCK_BOOTTIME, the clock of a bundle that names
+// none.
 func (p *Writer) writeSwitch(ev *reader.Event) {
 	begin := p.m.begin(tracePacket)
 	p.m.uint(packetSequence, sequence)

@@ -33,7 +33,8 @@ type started struct {
 	rest []byte
 }
 
-// writeSpan writes a span as a slice. Its beginning and end are in order even if the program's clock changes.
+// writeSpan writes a span as a slice. Both its beginning and its end come from its record, so they stay in order even
+// if the program's clock changes.
 func (p *Writer) writeSpan(ev *reader.Event) {
 	key := spanqueue.KeyOf(ev)
 	p.started.Take(key)
@@ -150,7 +151,8 @@ func (p *Writer) start(ev *reader.Event) {
 	p.started.Grow(p.started.Add(key, started{p.happened(ev, ev.Timestamp), rest.data}, 0), len(rest.data))
 }
 
-// writeUnfinished writes the spans that did not end on tracks of their own: they would enclose all later slices.
+// writeUnfinished writes the spans that did not end, each on its own track: a slice without an end encloses all later
+// ones.
 func (p *Writer) writeUnfinished() {
 	for p.waiting.Evict() {
 	}
@@ -239,7 +241,8 @@ func (n *nesting) place(key traceKey, id, parent spanID, begin, end uint64) (uui
 	return best.uuid
 }
 
-// tracks returns the tracks of a trace. It forgets a trace without a span for maxTraces traces or maxSlices slices.
+// tracks returns the tracks of a trace. It forgets a trace after maxTraces other traces, or maxSlices of their slices,
+// without a span of it.
 func (n *nesting) tracks(key traceKey) []*sliceTrack {
 	list, ok := n.recent[key]
 	if ok && n.slices < maxSlices {

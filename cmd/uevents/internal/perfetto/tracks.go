@@ -113,7 +113,8 @@ func (p *Writer) threadTrack(ev *reader.Event) uint64 {
 	return uuid
 }
 
-// openSpans describes a new track for spans of a known process. Perfetto groups a process's tracks of one name.
+// openSpans describes a new track for spans of a process that is already described. Perfetto draws tracks of one
+// process with the same name as one group.
 func (p *Writer) openSpans(pid int32) uint64 {
 	uuid, parent := p.newUUID(), p.processUUID(pid)
 	if known, ok := p.tracks.processes[pid]; ok {

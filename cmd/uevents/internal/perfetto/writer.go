@@ -1,7 +1,9 @@
 // Package perfetto writes events in the format of Perfetto. https://ui.perfetto.dev draws them on one timeline with the
-// scheduler's events: spans as slices, log records on their threads, metrics as counters. Flows connect traces.
+// scheduler's events: spans as nested slices, log records on the threads that wrote them, metrics as counters. Flows
+// connect the events of a trace.
 //
-// The file is a Trace of Perfetto's schema, in CLOCK_MONOTONIC; snapshots relate it to the other clocks.
+// The file is a Trace of Perfetto's protobuf schema. Times are in CLOCK_MONOTONIC; snapshots relate it to the other
+// clocks.
 package perfetto
 
 import (
@@ -18,7 +20,8 @@ import (
 // sequence is the number of the file's only sequence of packets.
 const sequence = 1
 
-// snapshotEvery is the interval between clock snapshots, in event time: clocks drift, and one stops in sleep.
+// snapshotEvery is the interval between clock snapshots, in the time of the events: clocks drift, and one of them stops
+// while a machine sleeps.
 const snapshotEvery = 10 * time.Second
 
 // Clocks are readings of clocks at one moment, in nanoseconds.
@@ -35,7 +38,8 @@ type Options struct {
 
 // Writer writes events. It implements output.Writer, and is not safe for concurrent use. Its memory is bounded.
 //
-// It writes each event with one Write. After an error the last packet may be incomplete; Perfetto ignores it.
+// It writes each event with one call of the destination's Write. After an error the last packet of the file may be
+// incomplete; Perfetto ignores such a packet.
 type Writer struct {
 	w    io.Writer
 	o    Options
@@ -93,7 +97,8 @@ func (p *Writer) Write(ev *reader.Event) error {
 	return p.flush()
 }
 
-// Lost writes how many records of an event were lost so far, as a counter, from the first event on, which has clocks.
+// Lost writes how many records of an event the kernel lost so far, as a counter. Before the first event it remembers them
+// only: events say how the clocks differ.
 func (p *Writer) Lost(name string, n uint64, at time.Time) error {
 	p.lost[name] += n
 	if !p.begun {
@@ -235,7 +240,8 @@ func (p *Writer) recorded(ev *reader.Event) uint64 {
 	return p.monotonic(ev.Time)
 }
 
-// happened returns the program's time of an event if plausible: at most maxDelay before a late exporter's record.
+// happened returns the program's own time of an event if it is plausible: before the record, and at most maxDelay. An
+// exporter writes records some time after their events.
 func (p *Writer) happened(ev *reader.Event, at time.Time) uint64 {
 	return plausible(p.monotonic(at), p.recorded(ev))
 }

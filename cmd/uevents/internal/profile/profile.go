@@ -26,7 +26,8 @@ import (
 type Options struct {
 	// Symbols names the functions on the stacks.
 	Symbols *symbols.Table
-	// Weight is the field whose numbers are summed for each stack, such as duration_ns; empty counts events.
+	// Weight is the field whose numbers are summed for each stack, such as duration_ns; empty means that events are
+	// only counted.
 	Weight string
 }
 
@@ -188,7 +189,8 @@ func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
 	return stack
 }
 
-// location returns the location of a frame. Inlined calls have their own, so that the library's can be omitted.
+// location returns the location of a frame. Inlined calls have their own locations, so that those of the library can be
+// omitted.
 func (w *Writer) location(f *symbols.Frame) *profile.Location {
 	name := text.Printable(f.Func)
 	if name == "" {
@@ -276,7 +278,8 @@ type spanKey struct {
 	span  [8]byte
 }
 
-// ofSpan returns the sample of an event's span, with the stack and labels of another sample; without ids, that sample.
+// ofSpan returns the sample of an event's span. It has the stack and the labels of another sample, which it returns if the event
+// has no ids.
 func (w *Writer) ofSpan(ev *reader.Event, stack *profile.Sample) *profile.Sample {
 	key := spanKey{stack, ev.TraceID, ev.SpanID}
 	if key == (spanKey{stack: stack}) || stack.Label == nil {

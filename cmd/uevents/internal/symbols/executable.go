@@ -18,7 +18,8 @@ type executable struct {
 	bytes    int // approximate memory
 }
 
-// readExecutable reads the tables of an ELF file. Without symbols, frames have no functions. Other files fail.
+// readExecutable reads the tables of an ELF file. It fails only if the file is no valid ELF file: one that has no
+// symbols gives frames without functions.
 func readExecutable(r io.ReaderAt) (x *executable, err error) {
 	defer func() { // debug/elf panics at some files
 		if p := recover(); p != nil {
@@ -102,7 +103,8 @@ func (x *executable) address(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-// appendFrames appends the functions at an address, innermost first. It returns false for an unknown function.
+// appendFrames appends the functions at an address of the file, innermost first. It reports whether the address belongs
+// to a known function.
 func (x *executable) appendFrames(frames []Frame, addr uint64) ([]Frame, bool) {
 	if x.golang != nil {
 		if frames, ok := x.golang.appendFrames(frames, addr); ok {
@@ -225,7 +227,8 @@ type cFunction struct {
 	addr, end uint64
 }
 
-// readSymbols reads the functions of the ELF tables, those of C. Those of Go are in the other table.
+// readSymbols reads the functions of the ELF tables, which C programs have. Those of Go are in the other table,
+// with lines.
 func (x *executable) readSymbols(f *elfFile) {
 	names := maxNames
 	// It is stripped, or dynamic symbols are all there is.

@@ -21,7 +21,8 @@ type Frame struct {
 
 const library = "github.com/userevents/userevents-go/"
 
-// plumbing lists the packages between the function that logs and the kernel: NAME/ includes those below it.
+// plumbing lists the packages between the function that logs and the kernel. A name that ends in a slash includes the
+// packages below it.
 var plumbing = []string{
 	"log/slog", "log/slog/",
 	library + "sloghandler", library + "structevent", library + "exporter/", library + "uevents/", library + "encode/",
@@ -31,7 +32,8 @@ var plumbing = []string{
 	"golang.org/x/sys/",
 }
 
-// isPlumbing reports whether the function belongs to log/slog, OpenTelemetry, this library or system calls.
+// isPlumbing reports whether the function belongs to log/slog, OpenTelemetry, this library, or the packages that
+// enter the kernel.
 func (f *Frame) isPlumbing() bool {
 	pkg := f.pkg()
 	for _, p := range plumbing {
@@ -52,7 +54,8 @@ func (f *Frame) pkg() string {
 	return f.Func[:slash+dot]
 }
 
-// program removes the frames of plumbing, unless none would be left. It reuses the memory of frames.
+// program removes the frames for which isPlumbing is true, unless none would be left. It reuses the memory of
+// frames.
 func program(frames []Frame) []Frame {
 	first := 0
 	for first < len(frames) && frames[first].isPlumbing() {

@@ -216,7 +216,8 @@ func (f *function) inlinedAt(pc uint64) (inlinedCall, bool) {
 	return inlinedCall{f.t.names.text(uint64(name)), f.entry + uint64(parent)}, true
 }
 
-// value returns the value at an address from a table of pairs (value delta, address delta): runtime.pcvalue.
+// value returns the value at an address from a table of pairs (difference of the value, difference of the address):
+// runtime.pcvalue.
 func (f *function) value(offset uint32, pc uint64) (int32, bool) {
 	if offset == 0 {
 		return 0, false

@@ -19,7 +19,8 @@ const (
 // maxCandidates limits how many places are looked at that have the address of the table of functions.
 const maxCandidates = 16
 
-// module is what runtime.moduledata says, in the file or, if position independent, in its relocations.
+// module is what runtime.moduledata says of a program. The linker leaves it in the file, but in a program that is
+// position independent its words are in the relocations.
 type module [moduleWords]uint64
 
 // findModule finds the runtime.moduledata that points to the table of functions at an address.
@@ -140,7 +141,8 @@ const (
 	maxMaps     = 16 << 20 // bytes read of /proc/PID/maps
 )
 
-// parseMaps parses executable mappings in /proc/PID/maps, ordered by address, up to the first line that it cannot read.
+// parseMaps parses the executable mappings in /proc/PID/maps, which are in order of address. It ends where it cannot read
+// on: what it returns is right, as far as it goes.
 func parseMaps(r io.Reader) (mappings []Mapping) {
 	lines := bufio.NewReaderSize(io.LimitReader(r, maxMaps), 64<<10)
 	for {

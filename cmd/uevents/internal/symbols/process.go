@@ -30,7 +30,8 @@ type process struct {
 	used     uint64
 }
 
-// Forget drops a process: it runs another program, or its number is reused. Notice does so for those with events.
+// Forget drops what is known of a process: it runs another program, or a new process has its number. Notice does so
+// for processes that have events.
 func (t *Table) Forget(pid int32) {
 	if p := t.processes[pid]; p != nil {
 		t.dropFrames(p)
@@ -39,7 +40,8 @@ func (t *Table) Forget(pid int32) {
 	}
 }
 
-// Map adds a mapping to a process of a recording. Its file is read at its path, unless another is there now.
+// Map adds a mapping of a process to a table of a recording. Its file is read at its path, unless another file is there
+// now.
 func (t *Table) Map(pid int32, m Mapping) {
 	p := t.processes[pid]
 	if p == nil {
@@ -114,7 +116,8 @@ func (t *Table) count(p *process, bytes int) {
 	t.mapped += bytes
 }
 
-// shrink removes the least recently used processes, an eighth at once, down to the limits. The most recent one stays.
+// shrink removes the least recently used processes, an eighth of them at once, until the rest is within the limits. The most
+// recently used one stays.
 func (t *Table) shrink() {
 	most := maxProcesses
 	if t.recorded() {
@@ -167,7 +170,8 @@ func (t *Table) dropFrames(p *process) {
 	}
 }
 
-// readMappings reads the mappings of a process, none of one that has ended, and its program, the first mapped file.
+// readMappings reads the mappings of a process, and the first mapped file, which is its program. A process that has
+// ended has none.
 func (t *Table) readMappings(p *process, pid int32) {
 	p.read = t.now()
 	f, err := os.Open(t.dir(pid) + "/maps")

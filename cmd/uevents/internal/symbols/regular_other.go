@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// openRegular opens a regular file. A file that takes its place meanwhile is opened, but only read if it is regular.
+// openRegular opens a regular file to read it. A file that is put in its place in between is opened, but not read if it
+// is no regular one.
 func openRegular(open func(name string, flag int, perm fs.FileMode) (*os.File, error), name string) (*os.File, identity, error) {
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {

@@ -25,7 +25,8 @@ const (
 // refresh is the minimum interval for reading a process's mappings again after an unknown address.
 const refresh = time.Second
 
-// Table finds the functions of processes. It caches within limits, also ended ones. It is not for concurrent use.
+// Table finds the functions of processes. It caches files and mappings, within limits, even after processes have ended.
+// It must not be used concurrently.
 type Table struct {
 	proc        string // "" in a table of a recording
 	processes   map[int32]*process
@@ -214,7 +215,8 @@ func identified(f *os.File, err error) (*os.File, identity, error) {
 	return f, id, nil
 }
 
-// identify returns the identity of a regular file. Files that the kernel generates on reading have no size.
+// identify returns the identity of a file, an error if it is no regular one. Files that the kernel makes up when they
+// are read have no size.
 func identify(f *os.File) (identity, error) {
 	st, err := f.Stat()
 	if err != nil {

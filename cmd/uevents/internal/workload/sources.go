@@ -62,7 +62,8 @@ func (s *Snapshot) readProcesses() {
 	}
 }
 
-// ProgramOf returns the program's name of a process, given its directory in /proc. An error says why it is the process's name.
+// ProgramOf returns the name of the program of a process, whose directory in /proc is given, as records have it. The error says why
+// the name is that of the process.
 func ProgramOf(dir string) (string, error) {
 	exe, err := sys.Executable(dir)
 	if err == nil {

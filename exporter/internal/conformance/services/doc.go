@@ -1,2 +1,3 @@
-// Package services tests that attaching a tool changes nothing that HTTP services with OTLP propagate, and that backends get.
+// Package services tests that attaching a tool changes nothing in a chain of HTTP services that send OTLP: what they propagate, and what
+// their backends get.
 package services

@@ -12,7 +12,8 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 )
 
-// Attributes are those of a record, where the record has them if possible: a copy takes longer than a second walk.
+// Attributes are those of a record. They are where the record has them, as far as possible: a copy takes longer than a second
+// walk.
 type Attributes struct {
 	api  *log.Record
 	sdk  *sdklog.Record

@@ -31,7 +31,8 @@ func addException(l *attrs.List, err error, wantsType, wantsMessage bool, limits
 	}
 }
 
-// errorType returns exception.type as the SDK makes it: the error's own, its type's name, or that of a wrapped one.
+// errorType returns the value of exception.type, as the SDK makes it: what the error says, or the name of its type,
+// or of the one that fmt.Errorf has wrapped.
 func errorType(err error) (name string) {
 	defer func() {
 		if recover() != nil || name == "" {

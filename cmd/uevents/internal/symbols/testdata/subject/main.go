@@ -1,4 +1,5 @@
-// Command subject prints return addresses of one of its stacks and their names, and waits for the end of its input.
+// Command subject prints the return addresses of one of its stacks and the Go runtime's names for them, then waits for
+// the end of its input.
 package main
 
 import (
@@ -46,7 +47,8 @@ func main() {
 		pcs = pcs[:runtime.Callers(1, pcs)]
 		var frames []frame
 		for _, pc := range pcs {
-			// One address at a time: else the runtime does not tell the physical function of a frame.
+			// Resolve one address at a time: otherwise the runtime does not tell which physical function a frame
+			// belongs to.
 			f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 			frames = append(frames, frame{uint64(pc), f.Function, f.File, f.Line})
 		}
