@@ -144,8 +144,13 @@ func (e NoMatchError) Error() string {
 	return text
 }
 
-// Unwrap returns [fs.ErrNotExist] and Kernel.
-func (e NoMatchError) Unwrap() []error { return []error{fs.ErrNotExist, e.Kernel} }
+// Unwrap returns [fs.ErrNotExist], and Kernel if it is not nil.
+func (e NoMatchError) Unwrap() []error {
+	if e.Kernel == nil {
+		return []error{fs.ErrNotExist}
+	}
+	return []error{fs.ErrNotExist, e.Kernel}
+}
 
 // refusedEach takes the notices away if the kernel has refused each event for lack of permission, and returns the first reason.
 func (r *Reader) refusedEach() error {

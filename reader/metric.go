@@ -35,9 +35,9 @@ type Temporality uint8
 
 // The temporalities.
 const (
-	_                     Temporality = iota
-	TemporalityDelta                  // since the last point
-	TemporalityCumulative             // since the start
+	_                     Temporality = iota // not known
+	TemporalityDelta                         // since the last point
+	TemporalityCumulative                    // since the start
 )
 
 var temporalityNames = [...]string{"unspecified", "delta", "cumulative"}

@@ -311,7 +311,8 @@ type EventStats struct {
 }
 
 // Stats reads the counts of all events. It makes a system call for each event and CPU. After Next has returned [io.EOF] it returns
-// the counts of that moment, which the notices of losses add up to, and after Close the last counts.
+// the counts of that moment, which the notices of losses add up to, also after Close: a loss of a program that was still writing
+// is not counted. After Close without io.EOF it returns the last counts.
 func (r *Reader) Stats() (Stats, error) {
 	st, err := r.counts()
 	total := st.Total()

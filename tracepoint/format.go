@@ -28,7 +28,7 @@ type FormatField struct {
 	// Type says how to read the field. It is the declared type for each type that a
 	// [Declaration] can hold. Other C types, which the kernel's own events
 	// have, are the integer of the same size and sign, an array of such
-	// integers, or else a Struct whose structName is the C type.
+	// integers, or else a Struct with the name of the C type.
 	Type Type
 	// Offset and Size are in bytes, Offset from the start of the common fields.
 	// A dynamic field has size 4: its location word. An argument of a system call has the size of a register, in which a Type that is

@@ -34,8 +34,10 @@
 // # Zero values and errors
 //
 // In all packages of this library, nil options and the zero value of options mean defaults, and a nil [Provider] registers nothing. Events, handlers and
-// exporters come from constructors, which never return nil: with an error they return a value that is never enabled. A nil or zero
-// [Event] is not usable, since a check for it would be a second branch in Enabled. [Probe] reports kernel support and permissions. About support there is one contract:
+// exporters come from constructors, which never return nil: with an error they return a value whose events are disabled as far as they could not be
+// registered. A nil or zero [Event] is not usable, since a check for it would be a second branch in Enabled.
+//
+// [Probe] reports kernel support and permissions. About support there is one contract:
 //
 //   - nil: user events work.
 //   - errors.Is(err, [ErrNotSupported]): they conclusively do not, here, whatever errno it also wraps.

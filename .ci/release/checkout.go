@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -163,11 +164,38 @@ func (c *checkout) writeProxy(out string) error {
 			return err
 		}
 		version := module.Version{Path: m.Module.Mod.Path, Version: c.version}
-		if err := errors.Join(zip.CreateFromDir(f, version, dir(m)), f.Close()); err != nil {
+		files, err := moduleFiles(dir(m))
+		if err := errors.Join(err, zip.Create(f, version, files), f.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// moduleFile is a file of a module.
+type moduleFile struct{ dir, name string }
+
+func (f moduleFile) Path() string                 { return filepath.ToSlash(f.name) }
+func (f moduleFile) Lstat() (fs.FileInfo, error)  { return os.Lstat(filepath.Join(f.dir, f.name)) }
+func (f moduleFile) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(f.dir, f.name)) }
+
+// moduleFiles lists the regular files below a directory, but for those of git and of builds, which have hundreds of megabytes.
+// Package zip leaves out nested modules.
+func moduleFiles(dir string) (files []zip.File, err error) {
+	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != dir && slices.Contains([]string{".git", ".build", "node_modules"}, d.Name()):
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			rel, err := filepath.Rel(dir, name)
+			files = append(files, moduleFile{dir, rel})
+			return err
+		}
+		return nil
+	})
+	return files, err
 }
 
 func (c *checkout) apiDir() api.Dir { return api.Dir(filepath.Join(c.root, "api")) }

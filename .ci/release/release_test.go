@@ -172,6 +172,19 @@ func TestPublic(t *testing.T) {
 	assert.Equal(t, []string{"the library", "cmd/a", "lib"}, names)
 }
 
+// TestModuleFiles: a module has the files of a checkout, and not those of builds.
+func TestModuleFiles(t *testing.T) {
+	root := fake(t, map[string]string{"a/.build/tests": "", ".build/tests": "", ".git/config": "", "a/a.go": ""})
+	files, err := moduleFiles(root)
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, f := range files {
+		names[f.Path()] = true
+	}
+	assert.True(t, names["a/a.go"] && names["go.mod"])
+	assert.False(t, names[".build/tests"] || names["a/.build/tests"] || names[".git/config"])
+}
+
 // TestUntidy: lines that go mod tidy would add or remove are found.
 func TestUntidy(t *testing.T) {
 	e, err := open()

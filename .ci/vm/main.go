@@ -108,7 +108,10 @@ func runSuite(command string, args []string) (err error) {
 		return err
 	}
 	interrupt := make(chan os.Signal, 1)
-	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(interrupt, syscall.SIGHUP)
+	}
 	var cancel context.CancelFunc
 	s.interrupted, cancel = context.WithCancel(context.Background())
 	go func() { // the guests end with this process

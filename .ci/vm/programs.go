@@ -59,7 +59,7 @@ func (l list) on(kernel string) tests {
 func readList(file string) (l list, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return l, fmt.Errorf("%w (make unit writes it)", err)
+		return l, fmt.Errorf("%w (make unit writes it, or step unit of the same .ci/run)", err)
 	}
 	return l, json.Unmarshal(text, &l)
 }

@@ -49,11 +49,12 @@
 // that the sampler chooses, and the service propagates the same.
 //
 // Metrics have a periodic reader for each exporter, with the interval of OTEL_METRIC_EXPORT_INTERVAL. OTEL_METRICS_PRODUCERS adds to the readers
-// of otlp and console, and not to that of user events. In a list of exporters it can be prometheus or none.
+// of otlp and console, and not to that of user events. In a list of exporters it can be prometheus or none, and a fallback that the program sets in
+// OpenTelemetry's autoexport has no effect.
 //
 // OpenTelemetry's autoexport makes an exporter if its name is the whole value of the variable, and has no way to make those of a list. Setup makes
 // the exporters of a list itself. So it cannot make an exporter, or a producer of metrics, that the program registers there: in
-// a list, such a name is an error, and the others work.
+// a list, such an exporter is an error, and the others work; with such a producer only user_events has metrics.
 //
 // # Names
 //

@@ -81,7 +81,9 @@ func exporters[E, O any](
 		}
 		var e E
 		if cmp.Or(os.Getenv(variable), "otlp") == name {
-			e, err = contrib(ctx)
+			if e, err = contrib(ctx); err != nil && strings.HasPrefix(err.Error(), "unknown exporter") {
+				err = fmt.Errorf("%w: use user_events, otlp, console, for metrics prometheus, none, or a name that the program registers", err)
+			}
 		} else {
 			e, err = listed(ctx, name)
 		}
@@ -124,12 +126,12 @@ func newLogExporter(ctx context.Context, name string) (sdklog.Exporter, error) {
 
 // newMetricReader is newSpanExporter for metrics, each exporter in a reader.
 func newMetricReader(ctx context.Context, name string) (sdkmetric.Reader, error) {
-	if name == "prometheus" {
-		return newPrometheusReader()
-	}
 	producers, err := metricProducers()
 	if err != nil {
 		return nil, err
+	}
+	if name == "prometheus" { // whose metrics the producer prometheus has
+		return newPrometheusReader()
 	}
 	var e sdkmetric.Exporter
 	switch protocol := otlpProtocol("METRICS"); {
@@ -169,7 +171,7 @@ func metricProducers() (opts []sdkmetric.PeriodicReaderOption, err error) {
 			opts = append(opts, sdkmetric.WithProducer(bridge.NewMetricProducer()))
 		case "none":
 		default:
-			return nil, fmt.Errorf("%s: unknown producer %q: beside user_events it can be prometheus or none", variable, name)
+			return nil, fmt.Errorf("%s: unknown producer %q: in a list of exporters it can be prometheus or none", variable, name)
 		}
 	}
 	return opts, nil

@@ -51,7 +51,7 @@ func TestSetup(t *testing.T) {
 		{"otlp,none", nil, otlpOfShop, []string{`_EXPORTER="otlp,none": none does not go with other exporters`}},
 		{"user_events,carrier", eventsOfShop, nil, []string{`_EXPORTER="user_events,carrier": exporter "carrier": unknown exporter`}},
 		{"a,otlp,b", nil, otlpOfShop, []string{`_EXPORTER="a,otlp,b": exporter "a": unknown exporter`, `_EXPORTER="a,otlp,b": exporter "b": unknown exporter`}},
-		{"User_Events", nil, nil, []string{`_EXPORTER="User_Events": exporter "User_Events": unknown exporter`}},
+		{"User_Events", nil, nil, []string{`_EXPORTER="User_Events": exporter "User_Events": unknown exporter or metrics producer: use user_events, otlp, console`}},
 		{"hooked,otlp", nil, otlpOfShop, []string{`_EXPORTER="hooked,otlp": exporter "hooked": unknown exporter: a list can have user_events, otlp, console and, for ` +
 			`metrics, prometheus. An exporter that the program registers with OpenTelemetry's autoexport must be the variable's whole value`}},
 	} {
@@ -179,6 +179,9 @@ func TestSetupConsole(t *testing.T) {
 	_, otlp, err := p.run(shop)
 	assert.ErrorContains(t, err, `OTEL_METRICS_EXPORTER="otlp,console": exporter "console": OTEL_METRICS_PRODUCERS: unknown producer "carrier"`)
 	assert.Equal(t, []string{"logs of shop", "traces of shop"}, otlp)
+	t.Setenv("OTEL_METRICS_EXPORTER", "user_events,prometheus")
+	_, _, err = p.run(shop)
+	assert.ErrorContains(t, err, `exporter "prometheus": OTEL_METRICS_PRODUCERS: unknown producer "carrier"`)
 }
 
 // TestSetupConcurrent: calls do not disturb each other.

@@ -21,7 +21,8 @@ func WithProvider(p *uevents.Provider) Option {
 	return metricoption.Func(func(c *metricoption.Config) { c.Provider = p })
 }
 
-// WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. 0, the default, means [tracepoint.MaxPayload],
+// WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. In package otlp, points
+// that do not fit go into the next record. 0, the default, means [tracepoint.MaxPayload],
 // which every tracing tool keeps. The smaller of this limit and that of the provider applies. A limit that is negative, or has no
 // room for ids, numbers and a few characters of each text, is an error of NewExporter; in package otlp, one of less than 512.
 func WithMaxPayload(bytes int) Option {

@@ -191,7 +191,8 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 		_, more := truncate.Members(w.b[max(measured, len("{")):begin])
 		members, last := truncate.Members(w.b[begin:w.n])
 		if least+more > limit && p.Duplicates == KeepAll {
-			p.measured, p.least, p.dropped = begin, least+more, w.dropped+members
+			// The next call has the same space.
+			p.body, p.measured, p.least, p.dropped = w.b[:begin], begin, least+more, w.dropped+members
 			return p
 		}
 		measured, least = w.n, least+more+last

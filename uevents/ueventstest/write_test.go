@@ -108,6 +108,10 @@ func TestWriteToBoth(t *testing.T) {
 	assert.Equal(t, got[0], both[0], "a copy of the same record")
 	assert.NotSame(t, &got[0].Payload[0], &both[0].Payload[0])
 	assert.Equal(t, []uint64{1, 2}, []uint64{both[0].Seq, both[1].Seq})
+
+	assert.Zero(t, perf.Oversized())
+	require.NoError(t, f.Write(message(0, location(0, 0), make([]byte, 9000))))
+	assert.Equal(t, []uint64{3, 1}, []uint64{ftrace.Oversized(), perf.Oversized()})
 }
 
 func TestWriteDoesNotAllocate(t *testing.T) {
