@@ -16,5 +16,3 @@ GOWORK=off go build -modfile=tools.mod -o "$tools" go.opentelemetry.io/collector
 rm -r internal/metadatatest # no test compares whole metrics
 # Programs make a whole Config by the factory, not its parts.
 sed -i 's/\bNewDefault\([A-Z][A-Za-z]*Config\)\b/newDefault\1/; s/configretry\.newDefault/configretry.NewDefault/' generated_config.go
-# A test of the helpers of other tests.
-rm internal/metadatatest/generated_telemetrytest_test.go
