@@ -1,6 +1,8 @@
 package autoexport_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,8 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	contrib "go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/exporter/autoexport"
@@ -117,4 +124,36 @@ func TestSetupSchema(t *testing.T) {
 		resource.NewWithAttributes("https://opentelemetry.io/schemas/1.0.0", attribute.String("service.name", "shop"))))
 	assert.ErrorIs(t, err, resource.ErrSchemaURLConflict)
 	assert.Equal(t, eventsOfShop, events)
+}
+
+// registered sets the SDK up with the exporters that OpenTelemetry's autoexport makes by the environment.
+func registered(t *testing.T) (shutdown func(context.Context) error) {
+	spans, err := contrib.NewSpanExporter(t.Context())
+	require.NoError(t, err)
+	logs, err := contrib.NewLogExporter(t.Context())
+	require.NoError(t, err)
+	reader, err := contrib.NewMetricReader(t.Context())
+	require.NoError(t, err)
+	tracing := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans))
+	otel.SetTracerProvider(tracing)
+	logging := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(logs)))
+	otel.SetLoggerProvider(logging)
+	metrics := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	otel.SetMeterProvider(metrics)
+	return func(ctx context.Context) error {
+		return errors.Join(tracing.Shutdown(ctx), logging.Shutdown(ctx), metrics.Shutdown(ctx))
+	}
+}
+
+// TestRegistered: without user events, a program with OpenTelemetry's autoexport runs as usual, and its error handler gets what is missing.
+func TestRegistered(t *testing.T) {
+	p := newProgram(t, "user_events")
+	t.Setenv(uevents.EnvDataFile, t.TempDir()+"/none")
+	shutdown := registered(t)
+	text := handled.take()
+	for _, of := range []string{"ueventstrace", "ueventslog", "ueventsmetric"} {
+		assert.Contains(t, text, of+` "the_environment": `)
+	}
+	p.work()
+	require.NoError(t, shutdown(t.Context())) // newProgram asserts that the handler gets nothing more
 }
