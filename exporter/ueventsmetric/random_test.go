@@ -80,9 +80,8 @@ func TestCollected(t *testing.T) {
 	assert.Len(t, events, 6, "all but summaries, which bridges make, and cumulative ones")
 }
 
-// TestRandom: whatever metric data is, events say what is in it.
-func TestRandom(t *testing.T) {
-	events := map[any]bool{}
+// eachRandom calls check for each record of random metric data, with the fields that it should have.
+func eachRandom(t *testing.T, check func(seed uint64, r *rig, raw ueventstest.Record, want fields)) {
 	for seed := range uint64(testscale.Count(1000, 30)) {
 		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
 		r := newRig(t)
@@ -92,12 +91,20 @@ func TestRandom(t *testing.T) {
 		got := tr.Records()
 		require.Len(t, got, len(want), "seed %d", seed)
 		for i, raw := range got {
-			decoder, err := typed.NewDecoder(raw.Declaration, nil)
-			require.NoError(t, err)
-			require.Equal(t, want[i], parse(t, decoder, raw.Payload), "seed %d", seed)
-			events[want[i][""]] = true
+			check(seed, r, raw, want[i])
 		}
 	}
+}
+
+// TestRandom: whatever metric data is, events say what is in it.
+func TestRandom(t *testing.T) {
+	events := map[any]bool{}
+	eachRandom(t, func(seed uint64, _ *rig, raw ueventstest.Record, want fields) {
+		decoder, err := typed.NewDecoder(raw.Declaration, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, parse(t, decoder, raw.Payload), "seed %d", seed)
+		events[want[""]] = true
+	})
 	assert.Len(t, events, len(kinds))
 }
 
@@ -143,24 +150,15 @@ func FuzzExport(f *testing.F) {
 // TestReader: package reader reads back whatever metric data is written.
 func TestReader(t *testing.T) {
 	points := map[reader.PointType]bool{}
-	for seed := range uint64(testscale.Count(1000, 30)) {
-		rm := testmetrics.Random(rand.New(rand.NewPCG(seed, 0)))
-		r := newRig(t)
-		tr := r.attach(t)
-		require.NoError(t, r.Export(t.Context(), rm))
-		want := records("app", rm)
-		got := tr.Records()
-		require.Len(t, got, len(want), "seed %d", seed)
-		var ev reader.Event
-		for i, raw := range got {
-			r.decode(t, raw, &ev)
-			points[ev.Point.Type] = true
-			for _, name := range []string{"value_int", "value_micro", "sum_micro", "max_micro"} { // for the kernel
-				delete(want[i], name)
-			}
-			require.Equal(t, want[i], said(&ev), "seed %d", seed)
+	var ev reader.Event
+	eachRandom(t, func(seed uint64, r *rig, raw ueventstest.Record, want fields) {
+		r.decode(t, raw, &ev)
+		points[ev.Point.Type] = true
+		for _, name := range []string{"value_int", "value_micro", "sum_micro", "max_micro"} { // for the kernel
+			delete(want, name)
 		}
-	}
+		require.Equal(t, want, said(&ev), "seed %d", seed)
+	})
 	assert.Len(t, points, 6)
 }
 

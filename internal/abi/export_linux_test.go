@@ -74,7 +74,7 @@ func (f *File) FD() int { return f.fd }
 func init() { onOneThread = func(f func()) { f() } }
 
 // What runs in a forked child of a Go program may neither allocate nor grow the stack nor
-// call into the runtime: the child has one thread, and copies of locks that nobody will ever
+// call into the runtime: the child has one thread, and copies of locks that no thread will ever
 // release. So it consists of raw system calls.
 
 // ForkWriting forks the process. The child clears its copy of the word, writes a byte to ready, waits until the word and

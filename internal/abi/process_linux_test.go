@@ -302,7 +302,7 @@ func TestWriteNotInMemory(t *testing.T) {
 	i := kerneltest.NewInstance(t, tfs, 64)
 	i.Attach(name)
 
-	// As the selftest write_fault has it: a page that nobody touched, or that was taken
+	// As the selftest write_fault has it: a page that the program never touched, or that was taken
 	// away, is zeros, and zero is the index of a file's first event.
 	require.Zero(t, reg.Index)
 	zeros := mapPages(t, 1)

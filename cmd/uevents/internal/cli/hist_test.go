@@ -307,7 +307,7 @@ func TestHistCounter(t *testing.T) {
 	decoders := map[string]*reader.Decoder{}
 	count := func(f *histFlags) (rows []histRow, c histCounter) {
 		log()
-		c = histCounter{f: f}
+		c = newHistCounter(f)
 		for _, r := range tool.Records() {
 			d := decoders[r.Event]
 			if d == nil {

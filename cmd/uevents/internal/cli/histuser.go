@@ -47,7 +47,7 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 		h.Seconds = time.Since(start).Seconds()
 		stopped <- s.Stop()
 	})
-	counter := histCounter{f: f}
+	counter := newHistCounter(f)
 	var ev reader.Event
 	for {
 		if err := s.Next(&ev); errors.Is(err, io.EOF) {
@@ -73,6 +73,8 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 
 type histCounter struct {
 	f        *histFlags
+	by       []histValue
+	sum      histValue
 	rows     histRows
 	without  uint64 // records that lack all keys
 	unsummed uint64 // records that lack the number to sum up
@@ -80,11 +82,25 @@ type histCounter struct {
 	keys     []string
 }
 
+// histValue is a value of records by its name.
+type histValue struct {
+	name string
+	of   func(*reader.Event) (reader.Value, bool)
+}
+
+func newHistCounter(f *histFlags) histCounter {
+	c := histCounter{f: f, sum: histValue{f.sum, reader.ValueOf(f.sum)}}
+	for _, name := range f.by {
+		c.by = append(c.by, histValue{name, reader.ValueOf(name)})
+	}
+	return c
+}
+
 func (c *histCounter) add(ev *reader.Event) error {
 	c.keys = c.keys[:0]
 	without := 0
-	for _, name := range c.f.by {
-		v, ok, err := c.value(ev, name)
+	for _, by := range c.by {
+		v, ok, err := c.value(ev, by)
 		if err != nil {
 			return err
 		}
@@ -108,7 +124,7 @@ func (c *histCounter) add(ev *reader.Event) error {
 		c.rows.add(c.keys, nil, false)
 		return nil
 	}
-	v, _, err := c.value(ev, c.f.sum)
+	v, _, err := c.value(ev, c.sum)
 	if err != nil {
 		return err
 	}
@@ -122,9 +138,9 @@ func (c *histCounter) add(ev *reader.Event) error {
 	return nil
 }
 
-// value returns the value of a name, which may also be that of a field of the tracepoint, as uevents show lists them.
-func (c *histCounter) value(ev *reader.Event, name string) (v reader.Value, ok bool, err error) {
-	if v, ok = reader.ValueOf(name)(ev); ok {
+// value returns a value, whose name may also be that of a field of the tracepoint, as uevents show lists them.
+func (c *histCounter) value(ev *reader.Event, named histValue) (v reader.Value, ok bool, err error) {
+	if v, ok = named.of(ev); ok {
 		return v, ok, nil
 	}
 	d := c.decoders[ev.Decoder]
@@ -141,7 +157,7 @@ func (c *histCounter) value(ev *reader.Event, name string) (v reader.Value, ok b
 	if err != nil {
 		return v, false, nil //nolint:nilerr // the record has no fields
 	}
-	field, ok := record.Lookup(name)
+	field, ok := record.Lookup(named.name)
 	switch {
 	case !ok:
 		return v, false, nil

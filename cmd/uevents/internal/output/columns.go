@@ -304,7 +304,7 @@ func NewUnseen(format string, fields []string) Unseen {
 	}
 	var u Unseen
 	for _, name := range fields {
-		if s := selectedOf(name); s.col == nil && !s.part && name != "" {
+		if s := selectedOf(name); s.col == nil && s.part == nil && name != "" {
 			u.names = append(u.names, name)
 		}
 	}
@@ -325,13 +325,16 @@ func (u *Unseen) Names() []string { return u.names }
 // selected is the column or else the field with a name from Options.Fields or from a template.
 type selected struct {
 	name string
-	col  *column // nil: none has the name
-	part bool    // it is a part of records that has another name here: level
+	col  *column                                  // nil: none has the name
+	part func(*reader.Event) (reader.Value, bool) // of a part of records that has another name here: level
 }
 
 func selectedOf(name string) selected {
-	col := columnOf[name]
-	return selected{name, col, col == nil && slices.Contains(reader.ConditionNames(), name)}
+	s := selected{name: name, col: columnOf[name]}
+	if s.col == nil && slices.Contains(reader.ConditionNames(), name) {
+		s.part = reader.ValueOf(name)
+	}
+	return s
 }
 
 // appendColumn appends the column as JSON or as text. It appends nothing if the event lacks it.
@@ -339,8 +342,8 @@ func (s *selected) appendColumn(b []byte, ev *reader.Event, c *clock, json bool)
 	switch {
 	case s.col != nil:
 		return s.col.append(b, ev, c, json)
-	case s.part:
-		if v, ok := reader.ValueOf(s.name)(ev); ok {
+	case s.part != nil:
+		if v, ok := s.part(ev); ok {
 			return appendValue(b, v, json)
 		}
 	}

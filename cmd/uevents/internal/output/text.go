@@ -205,7 +205,7 @@ func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
 			if start == 0 {
 				b = b[1:]
 			}
-		} else if f.col != nil || f.part {
+		} else if f.col != nil || f.part != nil {
 			b = append(b[:value], '-')
 		}
 	}
