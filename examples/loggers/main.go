@@ -1,5 +1,5 @@
-// Command loggers logs through zap, zerolog, logr, otelslog and OpenTelemetry's SDK. Each keeps its output, and its records are
-// events, too. Each file shows one logger.
+// Command loggers logs through zap, zerolog, slog-multi, logr, otelslog and OpenTelemetry's SDK. Each keeps its output, and its
+// records are events, too. Each file shows one logger.
 //
 //	go run ./examples/loggers
 //
@@ -51,11 +51,12 @@ func run(ctx context.Context, w io.Writer, p *uevents.Provider, interval time.Du
 	options := &sloghandler.Options{Provider: p}
 	forZap, _ := sloghandler.New("loggers_zap", options)
 	forZerolog, _ := sloghandler.New("loggers_zerolog", options)
+	forMulti, _ := sloghandler.New("loggers_slogmulti", options)
 	forLogr, _ := sloghandler.New("loggers_logr", options)
 	forSDK, _ := sloghandler.New("loggers_sdk", options)
 	records, _ := ueventslog.NewLoggerProvider("loggers_otel", ueventslog.WithProvider(p))
 	defer func() {
-		err = errors.Join(err, forZap.Close(), forZerolog.Close(), forLogr.Close(), forSDK.Close(),
+		err = errors.Join(err, forZap.Close(), forZerolog.Close(), forMulti.Close(), forLogr.Close(), forSDK.Close(),
 			records.Shutdown(context.WithoutCancel(ctx)))
 	}()
 
@@ -64,6 +65,7 @@ func run(ctx context.Context, w io.Writer, p *uevents.Provider, interval time.Du
 	loggers := []*slog.Logger{
 		newZap(core, forZap),
 		newZerolog(zerolog.New(w).Level(zerolog.InfoLevel), forZerolog),
+		newSlogMulti(json, forMulti),
 		newOtelslog(json, records),
 	}
 	withLogr := newLogr(json, forLogr)

@@ -30,7 +30,7 @@ func TestOnKernel(t *testing.T) {
 		return len(payloads) == len(events)
 	}, "records are missing")
 	stop()
-	for _, logger := range []string{"zap", "zerolog", "otel_log", "logr"} {
+	for _, logger := range []string{"zap", "zerolog", "slogmulti", "otel_log", "logr"} {
 		assert.Contains(t, string(payloads["loggers_"+logger+"_debug"]), `"key":"user:41"`)
 	}
 }

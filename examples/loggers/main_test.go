@@ -29,6 +29,7 @@ import (
 // events are those that the program writes.
 var events = []string{
 	"loggers_zap_debug", "loggers_zap_info", "loggers_zap_error", "loggers_zerolog_debug", "loggers_zerolog_info", "loggers_zerolog_error",
+	"loggers_slogmulti_debug", "loggers_slogmulti_info", "loggers_slogmulti_error",
 	"loggers_otel_log_debug", "loggers_otel_log_info", "loggers_otel_log_error", "loggers_logr_debug", "loggers_logr_info",
 	"loggers_logr_error", "loggers_sdk_debug", "loggers_sdk_error",
 }
@@ -96,6 +97,18 @@ func TestSDK(t *testing.T) {
 		{"shop_sdk_error", "8", "traces export: connection refused"},
 	}, fields(records, "event", "level", "message"))
 	assert.Contains(t, records[1]["attributes"], `"config":{`)
+}
+
+// TestSlogMulti: the output of the other handler stays the same, and a tool gets all records, the debug records among them.
+func TestSlogMulti(t *testing.T) {
+	r := newRig(t)
+	events := r.handler("shop")
+	out, records := observed(r, "shop_*", events.Stats,
+		func(out *output) { serve(slog.New(text(out)), 7) },
+		func(out *output) { serve(newSlogMulti(text(out), events), 7) })
+	assert.Equal(t, served("shop"), fields(records, "event", "level", "message", "attributes"))
+	assert.NotContains(t, out, "cache miss")
+	assert.Contains(t, out, "query failed")
 }
 
 // TestLogr: the output of the handler that logr has stays the same, and a tool gets all records, the debug records among them.
