@@ -2,7 +2,6 @@
 //
 //	go run ./compare -keep FILE [-unit UNIT] [-about KEY=VALUE]... < output
 //	go run ./compare FILE < output            fail if anything costs more than 2 % more than in FILE
-//	go run ./compare -ratio NAME < output     what everything costs by what one benchmark costs
 package main
 
 import (
@@ -27,7 +26,6 @@ const (
 func main() {
 	keep := flag.String("keep", "", "write the figures to this `file` instead of comparing them")
 	unit := flag.String("unit", "", "what the benchmarks call ns/op, in `units`")
-	ratio := flag.String("ratio", "", "print costs in terms of this `benchmark`'s")
 	about := map[string]string{}
 	flag.Func("about", "what to write about the figures, as `key=value`", func(s string) error {
 		key, value, ok := strings.Cut(s, "=")
@@ -49,8 +47,6 @@ func main() {
 		}
 		maps.Copy(now.About, about)
 		err = write(*keep, now)
-	case *ratio != "":
-		err = ratios(os.Stdout, now, *ratio)
 	default:
 		err = check(os.Stdout, now, flag.Arg(0))
 	}
@@ -107,16 +103,4 @@ func compare(w io.Writer, before, now *figures.Run) (worse int) {
 	}
 	_, _ = fmt.Fprintf(w, "%d of %d are the same to the digit\n", same, len(before.Figures))
 	return worse
-}
-
-func ratios(w io.Writer, run *figures.Run, of string) error {
-	one, ok := run.Figures[of]
-	if !ok || one.Cost == 0 {
-		return fmt.Errorf("no figure for %s", of)
-	}
-	for _, name := range figures.Sorted(run.Figures) {
-		cost := run.Figures[name].Cost
-		_, _ = fmt.Fprintf(w, "%-60s %12.10g %s %10.3f\n", name, cost, run.Unit, cost/one.Cost)
-	}
-	return nil
 }

@@ -53,10 +53,3 @@ func TestCheck(t *testing.T) {
 	assert.Contains(t, text, "MISSING")
 	assert.ErrorIs(t, check(io.Discard, parse(t, output), file+"x"), os.ErrNotExist)
 }
-
-func TestRatios(t *testing.T) {
-	var out strings.Builder
-	require.NoError(t, ratios(&out, parse(t, output), "Off/slog-json"))
-	assert.Regexp(t, `(?m)^On/zap +90.2 ns/op +0.090$`, out.String())
-	assert.ErrorContains(t, ratios(&out, parse(t, output), "Off/zap"), "no figure for Off/zap")
-}
