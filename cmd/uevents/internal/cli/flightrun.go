@@ -119,7 +119,7 @@ func (p *pilot) run(ctx context.Context) error {
 	if len(p.command) == 0 {
 		return errors.Join(p.fly(ctx), p.summary(), p.unwrittenError())
 	}
-	running, err := p.e.startChild(ctx, p.command, p.recorder.AttachProcess, func() {})
+	running, err := p.e.startChild(ctx, p.command, p.recorder.AttachProcess)
 	if err != nil {
 		return err
 	}

@@ -195,11 +195,8 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 		err = e.inUevents(ctx, h, s, f)
 	}
 	if err == nil && f.log2 {
-		return h, h.ranges(f)
+		err = h.ranges(f)
 	}
-	slices.SortFunc(h.Rows, func(a, b histRow) int {
-		return cmp.Or(cmp.Compare(b.Hits, a.Hits), slices.CompareFunc(a.Keys, b.Keys, compareKeys))
-	})
 	return h, err
 }
 
