@@ -54,7 +54,7 @@ func (r *Reader) Add(list []Addition) error {
 	}
 	var additions []addition
 	for _, a := range list {
-		s, err := newSelection(&Options{Events: a.Events, Excludes: a.Excludes})
+		s, err := newSelection(a.Events, a.Excludes)
 		if err == nil && slices.ContainsFunc(s.events, func(p pattern) bool { return !p.userEvents() }) {
 			err = fmt.Errorf("additions are user events: %w", fs.ErrInvalid)
 		}

@@ -50,7 +50,7 @@ func (m *memorySession) forget(e *memoryEvent) {
 	if m.ended[e.name] == nil {
 		m.ended[e.name] = &ended{SourceStats: perf.SourceStats{Name: e.name}}
 	}
-	add(&m.ended[e.name].SourceStats, e.stats())
+	m.ended[e.name].Add(e.stats())
 	m.ended[e.name].seen = false
 }
 
@@ -63,17 +63,6 @@ func (e *memoryEvent) stats() perf.SourceStats {
 	st.Read -= st.Pending + st.Overwritten
 	st.Pauses, st.Paused = e.limited()
 	return st
-}
-
-func add(t *perf.SourceStats, u perf.SourceStats) {
-	t.Matched += u.Matched
-	t.Read += u.Read
-	t.Lost += u.Lost
-	t.Pending += u.Pending
-	t.Overwritten += u.Overwritten
-	t.AtLeast = t.AtLeast || u.AtLeast
-	t.Pauses += u.Pauses
-	t.Paused += u.Paused
 }
 
 // State is that of the kernel's session: programs have no rings of CPUs.
@@ -116,15 +105,15 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 		if byName[e.name] == nil {
 			byName[e.name] = &perf.SourceStats{Name: e.name}
 		}
-		add(byName[e.name], e.stats())
+		byName[e.name].Add(e.stats())
 	})
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		t.Sources = append(t.Sources, *byName[name])
 	}
-	add(&t.Detached, m.gone)
+	t.Detached.Add(m.gone)
 	if m.window != nil {
 		for _, e := range m.window.ended {
-			add(&t.Detached, e.stats())
+			t.Detached.Add(e.stats())
 		}
 	}
 	t.Late += m.programs.Late()
@@ -161,7 +150,7 @@ func (m *memorySession) forgetEnded() {
 		switch {
 		case m.names[name] > 0:
 		case e.seen:
-			add(&m.gone, e.SourceStats)
+			m.gone.Add(e.SourceStats)
 			delete(m.ended, name)
 		default:
 			e.seen = true

@@ -270,7 +270,7 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, fs.ErrInvalid)
 	}
 	var err error
-	if r.selection, err = newSelection(&r.o); err != nil {
+	if r.selection, err = newSelection(r.o.Events, r.o.Excludes); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
@@ -381,22 +381,17 @@ func registeredName(system, name string) (string, bool) {
 
 type selection struct{ events, excludes []pattern }
 
-func newSelection(o *Options) (selection, error) {
-	var s selection
-	var err error
-	if s.events, err = parsePatterns(o.Events); err != nil {
-		return s, err
+func newSelection(events, excludes []string) (s selection, err error) {
+	if s.events, err = parsePatterns(events); err == nil {
+		s.excludes, err = parsePatterns(excludes)
 	}
-	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
-		return s, err
-	}
-	return s, nil
+	return s, err
 }
 
 // Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
 // [Options].Events. The error wraps [fs.ErrInvalid].
 func Match(patterns ...string) (func(system, name string) bool, error) {
-	s, err := newSelection(&Options{Events: patterns})
+	s, err := newSelection(patterns, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func TestFollow(t *testing.T) {
 	var r perf.Record
 	require.NoError(t, s.ReadInto(&r))
 	assert.Same(t, a.sources()[2], r.Source)
-	assert.Len(t, r.Payload(), 20)
+	assert.Len(t, r.Raw[tracepoint.CommonSize:], 20)
 	assert.Empty(t, a.errs)
 }
 

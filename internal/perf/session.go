@@ -52,7 +52,6 @@ type Session struct {
 	last      uint64 // time of the latest delivered record
 	late      uint64
 	malformed uint64
-	tasks     uint64 // records of tasks that were delivered
 	deadline  time.Time
 	flush     flushState
 	stopping  bool  // the kernel records nothing more

@@ -58,8 +58,7 @@ type trigger struct {
 // Cause is the reason for a dump.
 type Cause struct {
 	Event     string // SYSTEM:NAME of the trigger; empty for another cause, which Message says
-	Time      time.Time
-	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds, which cannot be set, unlike the clock of Time
+	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds
 	Process   reader.Process
 	Message   string
 }
@@ -145,7 +144,7 @@ func (r *Recorder) watch(ctx context.Context) {
 }
 
 func causeOf(ev *reader.Event) Cause {
-	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: ev.Message}
+	cause := Cause{Event: ev.System + ":" + ev.Name, Monotonic: ev.Monotonic, Message: ev.Message}
 	if ev.Process != nil {
 		cause.Process = *ev.Process
 	}
@@ -154,7 +153,7 @@ func causeOf(ev *reader.Event) Cause {
 
 // Now returns a cause that is no record.
 func Now(message string) Cause {
-	return Cause{Time: time.Now(), Monotonic: monotonic(), Message: message}
+	return Cause{Monotonic: monotonic(), Message: message}
 }
 
 // AttachProcess is [reader.Reader.AttachProcess]. It may be called concurrently.
@@ -209,18 +208,17 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 // Dump describes the contents of a dump.
 type Dump struct {
 	Records     uint64
-	Processes   int           // number of processes that wrote them
-	First, Last uint64        // Event.Monotonic of the records
-	Lost        uint64        // records lost since the previous dump, mostly while it was taken
-	Evicted     uint64        // records that Options.Tail had no room for
-	After       time.Duration // time from the cause to the copy of the rings
+	Processes   int    // number of processes that wrote them
+	First, Last uint64 // Event.Monotonic of the records
+	Lost        uint64 // records lost since the previous dump, mostly while it was taken
+	Evicted     uint64 // records that Options.Tail had no room for
 }
 
 // Dump writes the records in the rings that no earlier dump has. It does not close w. If the process of the cause had exited
 // before its record was read, cause lacks its name: Dump sets it from the kept records.
 func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 	r.dumped = monotonic()
-	d := Dump{After: time.Duration(r.dumped - min(r.dumped, cause.Monotonic))}
+	var d Dump
 	oldest := r.oldest(cause)
 	processes := map[int32]bool{}
 	var at time.Time // of the last record
