@@ -20,9 +20,8 @@ import (
 
 // memorySession reads the programs that offer events in shared memory, and the kernel's events beside them.
 type memorySession struct {
-	r             *Reader
-	kernel        session // nil if it is not read
-	latency, poll time.Duration
+	r      *Reader
+	kernel session // nil if it is not read
 
 	deadline atomic.Pointer[time.Time]
 	wake     chan struct{}
@@ -86,24 +85,15 @@ type memoryEvent struct {
 	kept        int    // records in the window
 }
 
-const (
-	defaultLatency = 100 * time.Millisecond
-	defaultPoll    = 250 * time.Millisecond
-	shortest       = time.Millisecond // between two looks at rings
-)
+// shortest is the shortest time between two looks at rings.
+const shortest = time.Millisecond
 
 // withMemory returns a session that also reads programs which offer events in memory. The kernel's is nil if it cannot be read.
 func (r *Reader) withMemory(kernel session) (session, error) {
 	m := &memorySession{
-		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
+		r: r, kernel: kernel, wait: shortest, wake: make(chan struct{}, 1),
 		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{}, by: map[uint64]*task{},
 		attachedOf: map[uint64]int{}, refused: map[int32]bool{}, failures: map[int32]string{},
-	}
-	if r.o.Latency > 0 {
-		m.latency = r.o.Latency
-	}
-	if r.o.Poll > 0 {
-		m.poll = r.o.Poll
 	}
 	callers := 0
 	if r.o.Callchain {
@@ -232,7 +222,7 @@ func (m *memorySession) count() {
 
 // find looks for programs when it is time to.
 func (m *memorySession) find() {
-	if now := time.Now(); now.Sub(m.found) >= m.poll {
+	if now := time.Now(); now.Sub(m.found) >= m.r.o.Poll {
 		_ = m.findBy(m.programs.Find) // which there are notices of
 		m.found = now
 	}
@@ -296,7 +286,7 @@ func (m *memorySession) event() *memoryEvent { return m.record.Source.User.(*mem
 // await waits for records, until the deadline.
 func (m *memorySession) await() error {
 	wait := m.wait
-	m.wait = min(2*m.wait, m.latency)
+	m.wait = min(2*m.wait, m.r.o.Latency)
 	if left := m.untilResume(); left > 0 && left <= wait {
 		wait, m.wait = left, shortest // a flood goes on then
 	}

@@ -231,7 +231,7 @@ func (m *memorySession) keep() {
 		}
 		m.mu.Unlock()
 		m.sleep(wait)
-		wait = min(2*wait, m.latency)
+		wait = min(2*wait, m.r.o.Latency)
 	}
 }
 

@@ -372,12 +372,10 @@ func TestWatermark(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	var none *Options
-	o, err := none.checked()
-	require.NoError(t, err)
-	assert.Equal(t, Options{BufferSize: 512 << 10, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond, Poll: 250 * time.Millisecond}, o)
-	o, err = (&Options{BufferSize: MaxBufferSize}).checked()
-	require.NoError(t, err)
-	assert.Equal(t, MaxBufferSize, o.BufferSize)
+	defaults := Options{BufferSize: 512 << 10, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond, Poll: 250 * time.Millisecond}
+	assert.Equal(t, defaults, none.withDefaults())
+	largest := &Options{BufferSize: MaxBufferSize}
+	assert.Equal(t, MaxBufferSize, largest.withDefaults().BufferSize)
 }
 
 // TestSumOfStats: a sum has all counts.

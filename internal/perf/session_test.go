@@ -587,10 +587,4 @@ func TestArguments(t *testing.T) {
 		_, err := s.Attach("ev", &AttachOptions{Filter: filter})
 		assert.ErrorIs(t, err, errno.EINVAL, "%q", filter)
 	}
-	_, err := Open(nil, nil)
-	assert.True(t, errors.Is(err, errno.EINVAL))
-	for _, o := range []Options{{BufferSize: -1}, {BufferSize: MaxBufferSize + 1}, {Latency: -1}, {Window: -1}, {Poll: -1}} {
-		_, err := Open(tracefs.At("/"), &o)
-		assert.ErrorIs(t, err, errno.EINVAL)
-	}
 }
