@@ -192,11 +192,17 @@ func textValue(s string) Value { return known(s != "", StringValue(s)) }
 
 func severityValue(ev *Event) Value { return known(ev.Severity != 0, Int64Value(int64(ev.Severity))) }
 
-func durationValue(ev *Event) Value { return known(ev.Kind == KindSpan, Int64Value(int64(ev.Duration))) }
+func durationValue(ev *Event) Value {
+	return known(ev.Kind == KindSpan, Int64Value(int64(ev.Duration)))
+}
 
-func statusValue(ev *Event) Value { return known(ev.Status != StatusUnset, StringValue(ev.Status.String())) }
+func statusValue(ev *Event) Value {
+	return known(ev.Status != StatusUnset, StringValue(ev.Status.String()))
+}
 
-func spanKindValue(ev *Event) Value { return known(ev.SpanKind != 0, StringValue(ev.SpanKind.String())) }
+func spanKindValue(ev *Event) Value {
+	return known(ev.SpanKind != 0, StringValue(ev.SpanKind.String()))
+}
 
 // programValue returns the name of the process, of which the condition has more to look at.
 func programValue(ev *Event) Value {

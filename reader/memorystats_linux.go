@@ -67,10 +67,10 @@ func (e *memoryEvent) stats() perf.SourceStats {
 
 // State is that of the kernel's session: programs have no rings of CPUs.
 func (m *memorySession) State() perf.State {
-	if m.kernel == nil {
+	if m.r.kernel == nil {
 		return perf.State{}
 	}
-	return m.kernel.State()
+	return m.r.kernel.State()
 }
 
 func (m *memorySession) Stats() (t perf.Stats, err error) {
@@ -79,8 +79,8 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	if m.closed {
 		return m.last, nil
 	}
-	if m.kernel != nil {
-		if t, err = m.kernel.Stats(); err != nil {
+	if m.r.kernel != nil {
+		if t, err = m.r.kernel.Stats(); err != nil {
 			return t, err
 		}
 	} else {
@@ -139,7 +139,7 @@ func (m *memorySession) Overran() bool {
 	})
 	more := lost != m.lost || paused != m.paused
 	m.lost, m.paused = lost, paused
-	return m.kernel != nil && m.kernel.Overran() || more
+	return m.r.kernel != nil && m.r.kernel.Overran() || more
 }
 
 // forgetEnded moves the counts of events that no program has any more, after a look at their losses.
@@ -282,8 +282,8 @@ func (m *memorySession) Snapshot(f func(*perf.Record) error) error {
 		}
 		return nil
 	}
-	if m.kernel != nil {
-		err := m.kernel.Snapshot(func(r *perf.Record) error {
+	if m.r.kernel != nil {
+		err := m.r.kernel.Snapshot(func(r *perf.Record) error {
 			if err := until(r.Monotonic); err != nil {
 				return err
 			}

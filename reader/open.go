@@ -123,10 +123,8 @@ const (
 	ReadCounts
 )
 
-// session is the part of perf.Session that a Reader uses. Tests have their own.
+// session reads the records that a Reader returns, of the kernel, of programs in shared memory, or of both.
 type session interface {
-	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
-	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
 	ReadInto(r *perf.Record) error
 	Snapshot(f func(*perf.Record) error) error
 	SetDeadline(t time.Time)
@@ -135,14 +133,22 @@ type session interface {
 	Overran() bool
 	Stop() error
 	Close() error
+	askAgain() // additions have changed
+	delivered() uint64
+}
+
+// kernelSession is the part of perf.Session that a Reader uses. Tests have their own.
+type kernelSession interface {
+	session
+
+	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
+	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
 	detach(src *perf.Source) error
 	pause(src *perf.Source) error
 	resume(src *perf.Source) error
 	describe(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
 	tag(src *perf.Source) any
-	askAgain() // additions have changed
-	delivered() uint64
 }
 
 type perfSession struct{ *perf.Session }
@@ -191,31 +197,26 @@ func Open(o *Options) (*Reader, error) {
 }
 
 func (r *Reader) open() error {
-	var kernel session
 	var refused error
 	if r.o.Transport != TransportMemory {
-		var err error
-		if kernel, err = r.openKernel(); err != nil {
-			if !r.optional(err) {
-				return err
-			}
-			refused = err
+		if r.kernel, refused = r.openKernel(); refused != nil && !r.optional(refused) {
+			return refused
 		}
+		r.session = r.kernel
 	}
-	r.session = kernel
 	if r.readsMemory() {
-		both, err := r.withMemory(kernel)
+		both, err := r.withMemory()
 		if err == nil {
 			r.session = both
-		} else if kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
+		} else if r.kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
 			return errors.Join(refused, err)
 		}
 	}
-	return r.start(kernel != nil, refused)
+	return r.start(refused)
 }
 
 // openKernel returns a session that reads the kernel's events.
-func (r *Reader) openKernel() (session, error) {
+func (r *Reader) openKernel() (kernelSession, error) {
 	var err error
 	if r.dir == nil {
 		if r.dir, err = tracefs.Find(); err != nil {
