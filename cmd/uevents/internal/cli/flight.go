@@ -183,7 +183,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		signal.Notify(signals, dumpSignals...)
 		defer signal.Stop(signals)
 	}
-	p := &pilot{e: e, f: f, command: command, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
+	p := &pilot{e: e, f: f, command: command, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
 	p.recording = recordingOptions{live: true, weight: f.weight}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
@@ -192,7 +192,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if o.Tail != nil {
 		p.names = append(p.names, missingNames{e: e, where: o.Tail.When})
 	}
-	o.Reader.Notify = p.notice
+	o.Reader.Notify, o.Signals = p.notice, signals
 	if p.recorder, err = flight.Arm(o); err != nil {
 		return hintForOpen(err)
 	}

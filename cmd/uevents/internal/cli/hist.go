@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -266,7 +267,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 		}
 		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/most)))...)
 	}
-	if _, err := table.WriteTo(e.out); err != nil {
+	if _, err := io.WriteString(e.out, table.String()); err != nil {
 		return err
 	}
 	if n := len(h.Rows) - len(shown); n > 0 {

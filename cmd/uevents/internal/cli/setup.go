@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -254,7 +255,7 @@ func (p *setupPlan) print(e *env) error {
 		}
 		table.Add(what, "# "+s.Lasts)
 	}
-	if _, err := table.WriteTo(e.out); err != nil {
+	if _, err := io.WriteString(e.out, table.String()); err != nil {
 		return err
 	}
 	fmt.Fprint(e.out, files.String())

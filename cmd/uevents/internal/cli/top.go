@@ -212,9 +212,7 @@ func (e *env) showHits(f *topFlags, list []hits, lost uint64) error {
 		table.Add(cmp.Or(h.Name, h.label(), "-"), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
 	}
 	var b strings.Builder
-	if _, err := table.WriteTo(&b); err != nil {
-		return err
-	}
+	b.WriteString(table.String())
 	var rate float64
 	var total uint64
 	for _, h := range list {

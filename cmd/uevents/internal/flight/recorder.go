@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -28,20 +29,21 @@ type Options struct {
 	Keep time.Duration
 	// TriggerEvents are patterns of the events that trigger, and Trigger is a condition on their records. Without patterns,
 	// the condition applies to all events that are kept; without a condition, each record of TriggerEvents triggers; without
-	// both, Wait waits only for Signal. If the kernel cannot evaluate the condition, the programs copy each record twice.
+	// both, Wait waits only for Signals. If the kernel cannot evaluate the condition, the programs copy each record twice.
 	TriggerEvents []string
 	Trigger       *reader.Condition
 	// Tail selects the records to write by others; nil writes all.
 	Tail *tail.Options
+	// Signals make Wait return, as a trigger does.
+	Signals <-chan os.Signal
 }
 
-// Recorder keeps the latest records of events. One goroutine calls its methods, except for Signal.
+// Recorder keeps the latest records of events. One goroutine calls its methods, except for AttachProcess.
 type Recorder struct {
 	o       Options
 	kept    *reader.Reader
 	trigger *reader.Reader // nil without a trigger
 
-	signal   chan struct{}
 	triggers chan trigger
 	stopped  chan struct{} // closed after the last trigger
 	stop     context.CancelFunc
@@ -69,7 +71,7 @@ const triggerRing = 256 << 10
 // Arm attaches to the events. Errors are those of [reader.Open].
 func Arm(o Options) (*Recorder, error) {
 	r := &Recorder{
-		o: o, signal: make(chan struct{}, 1), triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
+		o: o, triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
 	}
 	kept := o.Reader
 	kept.Read = reader.ReadSnapshot
@@ -180,21 +182,13 @@ func (r *Recorder) Last() (last Cause, ok bool, err error) {
 	return last, ok, err
 }
 
-// Signal makes Wait return as a trigger does. It may be called concurrently.
-func (r *Recorder) Signal() {
-	select {
-	case r.signal <- struct{}{}:
-	default: // a signal is pending
-	}
-}
-
-// Wait waits for Signal, or for a trigger after the last dump. It returns the context's error when ctx is done.
+// Wait waits for a signal, or for a trigger after the last dump. It returns the context's error when ctx is done.
 func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 	for {
 		select {
 		case <-ctx.Done():
 			return Cause{}, ctx.Err()
-		case <-r.signal:
+		case <-r.o.Signals:
 			return Now("signal"), nil
 		case t := <-r.triggers:
 			if t.err == nil && t.cause.Monotonic <= r.dumped {

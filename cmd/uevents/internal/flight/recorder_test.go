@@ -2,6 +2,8 @@ package flight
 
 import (
 	"log/slog"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +31,9 @@ func TestCauseKeepsMessage(t *testing.T) {
 	assert.Equal(t, Cause{Event: "user_events:flight_info", Process: reader.Process{PID: 812}, Message: "slow"}, cause)
 }
 
+// signals are those of all recorders of the tests.
+var signals = make(chan os.Signal, 1)
+
 // TestClockSetBack: the wall clock may be set while a recorder waits.
 func TestClockSetBack(t *testing.T) {
 	r := &Recorder{triggers: make(chan trigger, 2), dumped: 100}
@@ -40,8 +45,8 @@ func TestClockSetBack(t *testing.T) {
 
 	ev := reader.Event{Monotonic: 7}
 	assert.Equal(t, uint64(7), causeOf(&ev).Monotonic)
-	r = &Recorder{signal: make(chan struct{}, 1)}
-	r.Signal()
+	r = &Recorder{o: Options{Signals: signals}}
+	signals <- syscall.SIGUSR1
 	before := monotonic()
 	cause, err = r.Wait(t.Context())
 	require.NoError(t, err)
