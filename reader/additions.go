@@ -54,7 +54,7 @@ func (r *Reader) Add(list []Addition) error {
 	}
 	var additions []addition
 	for _, a := range list {
-		s, err := newSelection(&Options{Events: a.Events, Excludes: a.Excludes})
+		s, err := newSelection(a.Events, a.Excludes)
 		if err == nil && slices.ContainsFunc(s.events, func(p pattern) bool { return !p.userEvents() }) {
 			err = fmt.Errorf("additions are user events: %w", fs.ErrInvalid)
 		}
@@ -65,8 +65,8 @@ func (r *Reader) Add(list []Addition) error {
 	}
 	r.adds.Lock()
 	defer r.adds.Unlock()
-	if !r.follows && len(additions) > 0 {
-		if err := r.session.Follow(r.matchAdded, r.reportAdded); err != nil { // finds nothing: there is no addition yet
+	if !r.follows && len(additions) > 0 && r.kernel != nil {
+		if err := r.kernel.Follow(r.matchAdded, r.reportAdded); err != nil { // finds nothing: there is no addition yet
 			return fmt.Errorf("reader: %w", err)
 		}
 		r.follows = true
@@ -105,7 +105,7 @@ func (r *Reader) updateAdded(src *perf.Source, s *source) {
 	s.gone = true
 	delete(r.attachedAdded, s.name)
 	r.background.Go(func() {
-		err := r.session.detach(src)
+		err := r.kernel.detach(src)
 		if s.role == alone || err != nil {
 			r.notify(Notice{Kind: NoticeDetached, Event: s.name, Err: err})
 		}

@@ -38,8 +38,8 @@ type source struct {
 }
 
 // start attaches to the existing events and follows new ones. refused is why the kernel's are not read. On error it closes the session.
-func (r *Reader) start(kernel bool, refused error) error {
-	if kernel {
+func (r *Reader) start(refused error) error {
+	if r.kernel != nil {
 		if r.o.Read != ReadCounts {
 			r.processes.readAll()
 		}
@@ -82,12 +82,12 @@ func (r *Reader) attachAll() error {
 			continue // Follow attaches to it
 		}
 		if o := r.match(e); o != nil && !o.Later {
-			src, err := r.session.Attach(e.String(), o)
+			src, err := r.kernel.Attach(e.String(), o)
 			r.report(e, src, err)
 		}
 	}
 	if !r.o.NoFollow && slices.ContainsFunc(r.selection.events, pattern.userEvents) {
-		return r.session.Follow(r.match, r.report)
+		return r.kernel.Follow(r.match, r.report)
 	}
 	return nil
 }
@@ -331,14 +331,14 @@ func (r *Reader) reported(e *tracefs.Event, src *perf.Source, err error, attache
 	if err == nil {
 		var s *source
 		if s, err = r.sourceOf(src); err != nil {
-			err = errors.Join(err, r.session.detach(src))
+			err = errors.Join(err, r.kernel.detach(src))
 		} else {
 			role = s.role
 		}
 	}
 	var gap time.Duration
 	if err == nil && role == optionsToo {
-		gap = r.session.gap(src)
+		gap = r.kernel.gap(src)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -365,7 +365,7 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	if s != nil {
 		return s, nil
 	}
-	e := r.session.describe(src)
+	e := r.kernel.describe(src)
 	f, err := e.Format()
 	if err != nil {
 		return nil, err
@@ -375,7 +375,7 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
 	}
 	s = &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
-	a, isAdded := r.session.tag(src).(*added)
+	a, isAdded := r.kernel.tag(src).(*added)
 	switch {
 	case isAdded:
 		s.role, s.where = a.role, r.o.Where

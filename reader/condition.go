@@ -45,19 +45,16 @@ import (
 // level == warn holds for all of WARN, WARN2, WARN3 and WARN4. The beginning of an id is equal to it.
 type Condition struct {
 	text   string
-	root   node
+	root   condition.Expr // its leaves are of the type *leaf
 	leaves []*leaf
 }
 
 // ParseCondition parses a condition. The error says what is wrong and where, and wraps
 // [fs.ErrInvalid].
 func ParseCondition(text string) (*Condition, error) {
-	x, err := condition.Parse(text)
-	if err != nil {
-		return nil, err
-	}
 	c := &Condition{text: text}
-	if c.root, err = c.compile(x); err != nil {
+	var err error
+	if c.root, err = condition.Parse(text, c.compare); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -67,7 +64,7 @@ func ParseCondition(text string) (*Condition, error) {
 func (c *Condition) String() string { return c.text }
 
 // Match reports whether the condition selects an event, which was decoded with DecodeFull.
-func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
+func (c *Condition) Match(ev *Event) bool { return match(c.root, ev) }
 
 // UnknownNames returns the names of the condition that records were asked for, and that none of these had, nor a tracepoint that Plan was asked
 // about: they may be misspelt. A record that an earlier part of the condition decides is not asked.
@@ -80,18 +77,18 @@ func (c *Condition) UnknownNames() (names []string) {
 	return names
 }
 
-// node is an expression that is ready to be evaluated: and, or, not or *leaf.
-type node interface{ match(ev *Event) bool }
-
-type (
-	and struct{ x, y node }
-	or  struct{ x, y node }
-	not struct{ x node }
-)
-
-func (n and) match(ev *Event) bool { return n.x.match(ev) && n.y.match(ev) }
-func (n or) match(ev *Event) bool  { return n.x.match(ev) || n.y.match(ev) }
-func (n not) match(ev *Event) bool { return !n.x.match(ev) }
+func match(x condition.Expr, ev *Event) bool {
+	switch x := x.(type) {
+	case *leaf:
+		return x.match(ev)
+	case condition.And:
+		return match(x.X, ev) && match(x.Y, ev)
+	case condition.Or:
+		return match(x.X, ev) || match(x.Y, ev)
+	default:
+		return !match(x.(condition.Not).X, ev)
+	}
+}
 
 type leaf struct {
 	text    string // of the condition
@@ -99,7 +96,6 @@ type leaf struct {
 	part    *part  // of the record; nil if the name is an attribute's alone
 	key     string // of the attribute
 	where   place  // of the attribute
-	has     bool
 	op      condition.Op
 	values  []value
 	expr    *regexp.Regexp
@@ -127,7 +123,7 @@ type value struct {
 
 func (l *leaf) match(ev *Event) bool {
 	isPart := l.part != nil && l.part.applies(ev.Kind)
-	if isPart && l.part.id != nil && !l.has && l.op <= condition.NotEqual {
+	if isPart && l.part.id != nil && l.op <= condition.NotEqual {
 		id := l.part.id(ev)
 		if !isSet(id) {
 			return l.lacks()
@@ -140,7 +136,7 @@ func (l *leaf) match(ev *Event) bool {
 	switch {
 	case v.typ == TypeNull:
 		return l.lacks()
-	case l.has:
+	case l.op == condition.Has:
 		note(&l.found)
 		return true
 	}

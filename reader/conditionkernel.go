@@ -36,7 +36,7 @@ func isFilterName(name string) bool {
 }
 
 func numberField(l *leaf, f tracepoint.FormatField) bound {
-	if l.has {
+	if l.op == condition.Has {
 		return always
 	}
 	_, most := limits(f)
@@ -140,9 +140,9 @@ func boundIf(b bool) bound {
 // a part that is empty.
 func (p *planner) textField(l *leaf, field string, isPart bool) bound {
 	present := filtered(field + ` != ""`)
-	if l.has && isPart {
+	if l.op == condition.Has && isPart {
 		return present
-	} else if l.has {
+	} else if l.op == condition.Has {
 		return always
 	}
 	all := boundIf(l.op == condition.NotEqual)

@@ -13,47 +13,12 @@ import (
 	"github.com/userevents/userevents-go/internal/condition"
 )
 
-// compile gives the names of an expression their values, and checks what they are compared with.
-func (c *Condition) compile(x condition.Expr) (node, error) {
-	switch x := x.(type) {
-	case condition.And:
-		a, b, err := c.both(x.X, x.Y)
-		return and{a, b}, err
-	case condition.Or:
-		a, b, err := c.both(x.X, x.Y)
-		return or{a, b}, err
-	case condition.Not:
-		a, err := c.compile(x.X)
-		return not{a}, err
-	case *condition.Has:
-		return c.leaf(x.Name, x.End), nil
-	case *condition.Compare:
-		return c.compare(x)
-	}
-	panic(fmt.Sprintf("reader: unknown expression %T", x))
-}
-
-func (c *Condition) both(x, y condition.Expr) (a, b node, err error) {
-	if a, err = c.compile(x); err == nil {
-		b, err = c.compile(y)
-	}
-	return a, b, err
-}
-
 func (c *Condition) fail(at int, format string, args ...any) error {
 	return &condition.Error{Text: c.text, At: at, Problem: fmt.Sprintf(format, args...)}
 }
 
-// leaf adds has, which a comparison grows from.
-func (c *Condition) leaf(name condition.Name, end int) *leaf {
-	l := newLeaf(name.Text)
-	l.text = strings.TrimSpace(c.text[name.At:end])
-	c.leaves = append(c.leaves, l)
-	return l
-}
-
 func newLeaf(name string) *leaf {
-	l := &leaf{name: name, key: name, part: partOf[name], has: true}
+	l := &leaf{name: name, key: name, part: partOf[name]}
 	if key, ok := strings.CutPrefix(name, "fields."); ok {
 		l.key, l.where = key, inFields
 	} else if key, ok := strings.CutPrefix(name, "resource."); ok {
@@ -62,9 +27,14 @@ func newLeaf(name string) *leaf {
 	return l
 }
 
-func (c *Condition) compare(x *condition.Compare) (node, error) {
-	l := c.leaf(x.Name, x.End)
-	l.has, l.op = false, x.Op
+// compare gives the name of a comparison its values, and checks what it is compared with.
+func (c *Condition) compare(x *condition.Compare) (condition.Expr, error) {
+	l := newLeaf(x.Name.Text)
+	l.op, l.text = x.Op, strings.TrimSpace(c.text[x.Name.At:x.End])
+	c.leaves = append(c.leaves, l)
+	if l.op == condition.Has {
+		return l, nil
+	}
 	for _, v := range x.Values {
 		compared := value{Value: v}
 		if err := c.check(l, &compared); err != nil {
@@ -75,11 +45,12 @@ func (c *Condition) compare(x *condition.Compare) (node, error) {
 	first := &l.values[0]
 	if first.Text == "" && l.part != nil && l.part.class == textPart && len(l.values) == 1 && l.op <= condition.NotEqual {
 		// A part that is empty is one that the record lacks.
-		l.has = true
+		var x condition.Expr = l
 		if l.op == condition.Equal {
-			return not{l}, nil
+			x = condition.Not{X: l}
 		}
-		return l, nil
+		l.op = condition.Has
+		return x, nil
 	}
 	var err error
 	switch l.op {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/userevents/userevents-go/internal/condition"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -70,16 +71,16 @@ type planner struct {
 	left  []*leaf // that the kernel does not evaluate
 }
 
-func (p *planner) plan(n node, negated bool) bound {
-	switch n := n.(type) {
-	case not:
-		return p.plan(n.x, !negated)
-	case and:
-		return p.join(n.x, n.y, negated, negated)
-	case or:
-		return p.join(n.x, n.y, negated, !negated)
+func (p *planner) plan(x condition.Expr, negated bool) bound {
+	switch x := x.(type) {
+	case condition.Not:
+		return p.plan(x.X, !negated)
+	case condition.And:
+		return p.join(x.X, x.Y, negated, negated)
+	case condition.Or:
+		return p.join(x.X, x.Y, negated, !negated)
 	}
-	l := n.(*leaf)
+	l := x.(*leaf)
 	b := p.leaf(l)
 	if negated {
 		b = b.negate()
@@ -102,7 +103,7 @@ func (b bound) negate() bound {
 	return unknown
 }
 
-func (p *planner) join(x, y node, negated, either bool) bound {
+func (p *planner) join(x, y condition.Expr, negated, either bool) bound {
 	left := len(p.left)
 	a, b := p.plan(x, negated), p.plan(y, negated)
 	switch {
@@ -190,7 +191,7 @@ func (p *planner) part(l *leaf, kind Kind, fixed bool) bound {
 
 // static returns the bound of a comparison with what is the same in all records.
 func static(l *leaf, s string) bound {
-	if v := StringValue(s); l.has || l.holds(nil, &v, true) {
+	if v := StringValue(s); l.op == condition.Has || l.holds(nil, &v, true) {
 		return always
 	}
 	return never
@@ -253,7 +254,7 @@ func (p *planner) severity(l *leaf) bound {
 	d := p.d
 	holds := func(s Severity) bool {
 		v := Int64Value(int64(s))
-		return l.has || l.holds(nil, &v, true)
+		return l.op == condition.Has || l.holds(nil, &v, true)
 	}
 	first, last := d.severities()
 	field := slices.IndexFunc(d.format.Fields, func(f tracepoint.FormatField) bool {

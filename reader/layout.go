@@ -62,22 +62,14 @@ func layoutOf(fields []tracepoint.FormatField) *layout {
 }
 
 func (l *layout) matches(fields []tracepoint.FormatField) bool {
-	has := func(name string, is func(tracepoint.Type) bool) bool {
-		return slices.ContainsFunc(fields, func(f tracepoint.FormatField) bool { return f.Name == name && is(f.Type) })
-	}
-	for _, name := range l.numbers {
-		if !has(name, isNumber) {
-			return false
-		}
-	}
-	for _, name := range l.texts {
-		if !has(name, isText) {
-			return false
-		}
-	}
-	for _, name := range l.bytes {
-		if !has(name, isBytes) {
-			return false
+	for _, needed := range []struct {
+		names []string
+		is    func(tracepoint.Type) bool
+	}{{l.numbers, isNumber}, {l.texts, isText}, {l.bytes, isBytes}} {
+		for _, name := range needed.names {
+			if !slices.ContainsFunc(fields, func(f tracepoint.FormatField) bool { return f.Name == name && needed.is(f.Type) }) {
+				return false
+			}
 		}
 	}
 	return true

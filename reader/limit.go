@@ -118,7 +118,7 @@ func untilSecond(rec *perf.Record) time.Duration {
 
 // pause detaches from an event, which takes the kernel about 30 ms. Next reads on meanwhile.
 func (r *Reader) pause(src *perf.Source, s *source) {
-	err := r.session.pause(src)
+	err := r.kernel.pause(src)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.limited = paused
@@ -151,7 +151,7 @@ func (r *Reader) resume(now time.Time) {
 	}
 	r.background.Go(func() {
 		for src, s := range due {
-			r.resumed(src, s, r.session.resume(src))
+			r.resumed(src, s, r.kernel.resume(src))
 		}
 	})
 }
@@ -159,7 +159,7 @@ func (r *Reader) resume(now time.Time) {
 // resumed notes that an event is attached again, or else that it is not: its programs may have ended.
 func (r *Reader) resumed(src *perf.Source, s *source, err error) {
 	if err != nil {
-		err = errors.Join(err, r.session.detach(src))
+		err = errors.Join(err, r.kernel.detach(src))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,7 +184,7 @@ func (r *Reader) gonePaused(name string, forOptions bool) {
 		if s.name == name && s.limited != unlimited && !s.gone && (s.role == optionsToo) == forOptions {
 			s.gone = true
 			delete(r.attachedAs(s), name)
-			r.background.Go(func() { _ = r.session.detach(src) }) // it has no descriptors
+			r.background.Go(func() { _ = r.kernel.detach(src) }) // it has no descriptors
 		}
 	}
 }

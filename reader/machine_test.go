@@ -122,8 +122,8 @@ func (m *machine) open(o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.session = m
-	if err := r.start(true, nil); err != nil {
+	r.session, r.kernel = m, m
+	if err := r.start(nil); err != nil {
 		return nil, err
 	}
 	r.tickAt = time.Now().Add(time.Hour) // the tests say when it looks for losses

@@ -15,14 +15,11 @@ import (
 
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/perf"
-	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // memorySession reads the programs that offer events in shared memory, and the kernel's events beside them.
 type memorySession struct {
-	r             *Reader
-	kernel        session // nil if it is not read
-	latency, poll time.Duration
+	r *Reader
 
 	deadline atomic.Pointer[time.Time]
 	wake     chan struct{}
@@ -86,24 +83,15 @@ type memoryEvent struct {
 	kept        int    // records in the window
 }
 
-const (
-	defaultLatency = 100 * time.Millisecond
-	defaultPoll    = 250 * time.Millisecond
-	shortest       = time.Millisecond // between two looks at rings
-)
+// shortest is the shortest time between two looks at rings.
+const shortest = time.Millisecond
 
-// withMemory returns a session that also reads programs which offer events in memory. The kernel's is nil if it cannot be read.
-func (r *Reader) withMemory(kernel session) (session, error) {
+// withMemory returns a session that also reads programs which offer events in memory.
+func (r *Reader) withMemory() (session, error) {
 	m := &memorySession{
-		r: r, kernel: kernel, latency: defaultLatency, poll: defaultPoll, wait: shortest, wake: make(chan struct{}, 1),
+		r: r, wait: shortest, wake: make(chan struct{}, 1),
 		kinds: map[string]*memoryKind{}, names: map[string]int{}, ended: map[string]*ended{}, by: map[uint64]*task{},
 		attachedOf: map[uint64]int{}, refused: map[int32]bool{}, failures: map[int32]string{},
-	}
-	if r.o.Latency > 0 {
-		m.latency = r.o.Latency
-	}
-	if r.o.Poll > 0 {
-		m.poll = r.o.Poll
 	}
 	callers := 0
 	if r.o.Callchain {
@@ -172,11 +160,11 @@ func (m *memorySession) ReadInto(r *perf.Record) error {
 		complete := m.programs.Until()
 		m.mu.Unlock()
 
-		kernelEnds := m.kernel == nil || m.otherEnded
+		kernelEnds := m.r.kernel == nil || m.otherEnded
 		switch {
 		case memoryEnds && kernelEnds:
 			return io.EOF
-		case m.have && (kernelEnds || m.haveOther && m.record.Time <= m.other.Monotonic || !m.haveOther && m.record.Time <= m.kernel.delivered()):
+		case m.have && (kernelEnds || m.haveOther && m.record.Time <= m.other.Monotonic || !m.haveOther && m.record.Time <= m.r.kernel.delivered()):
 			m.have = false
 			m.take(r)
 			return nil
@@ -193,10 +181,10 @@ func (m *memorySession) ReadInto(r *perf.Record) error {
 
 // nextOfKernel looks for the next record of the kernel, and does not wait.
 func (m *memorySession) nextOfKernel() error {
-	if m.kernel == nil || m.otherEnded || m.haveOther {
+	if m.r.kernel == nil || m.otherEnded || m.haveOther {
 		return nil
 	}
-	switch err := m.kernel.ReadInto(&m.other); {
+	switch err := m.r.kernel.ReadInto(&m.other); {
 	case err == nil:
 		m.haveOther = true
 		m.wait = shortest
@@ -232,7 +220,7 @@ func (m *memorySession) count() {
 
 // find looks for programs when it is time to.
 func (m *memorySession) find() {
-	if now := time.Now(); now.Sub(m.found) >= m.poll {
+	if now := time.Now(); now.Sub(m.found) >= m.r.o.Poll {
 		_ = m.findBy(m.programs.Find) // which there are notices of
 		m.found = now
 	}
@@ -296,7 +284,7 @@ func (m *memorySession) event() *memoryEvent { return m.record.Source.User.(*mem
 // await waits for records, until the deadline.
 func (m *memorySession) await() error {
 	wait := m.wait
-	m.wait = min(2*m.wait, m.latency)
+	m.wait = min(2*m.wait, m.r.o.Latency)
 	if left := m.untilResume(); left > 0 && left <= wait {
 		wait, m.wait = left, shortest // a flood goes on then
 	}
@@ -309,10 +297,10 @@ func (m *memorySession) await() error {
 	if late {
 		return fmt.Errorf("reader: %w", os.ErrDeadlineExceeded)
 	}
-	if m.kernel != nil && !m.otherEnded && !m.haveOther {
-		m.kernel.SetDeadline(time.Now().Add(wait))
+	if m.r.kernel != nil && !m.otherEnded && !m.haveOther {
+		m.r.kernel.SetDeadline(time.Now().Add(wait))
 		err := m.nextOfKernel()
-		m.kernel.SetDeadline(past)
+		m.r.kernel.SetDeadline(past)
 		return err
 	}
 	if wait > 0 {
@@ -348,8 +336,8 @@ func (m *memorySession) awake() {
 	case m.wake <- struct{}{}:
 	default:
 	}
-	if m.kernel != nil {
-		m.kernel.SetDeadline(past)
+	if m.r.kernel != nil {
+		m.r.kernel.SetDeadline(past)
 	}
 }
 
@@ -362,8 +350,8 @@ func (m *memorySession) Stop() error {
 	m.programs.Stop()
 	m.mu.Unlock()
 	var err error
-	if m.kernel != nil {
-		err = m.kernel.Stop()
+	if m.r.kernel != nil {
+		err = m.r.kernel.Stop()
 	}
 	m.awake()
 	return err
@@ -379,8 +367,8 @@ func (m *memorySession) Close() error {
 	m.closed, m.last = true, last
 	m.awake()
 	err = errors.Join(err, m.programs.Close()) // which is fast
-	if m.kernel != nil {
-		err = errors.Join(err, m.kernel.Close())
+	if m.r.kernel != nil {
+		err = errors.Join(err, m.r.kernel.Close())
 	}
 	return err
 }
@@ -389,34 +377,14 @@ func (m *memorySession) events() int { return len(m.names) }
 
 // withoutKernel leaves the kernel's events out. No call of ReadInto has begun.
 func (m *memorySession) withoutKernel() error {
-	kernel := m.kernel
-	m.kernel = nil
+	kernel := m.r.kernel
+	m.r.kernel = nil
 	return kernel.Close()
 }
 
-// The methods below are about the kernel's events alone.
-
-func (m *memorySession) Attach(name string, o *perf.AttachOptions) (*perf.Source, error) {
-	return m.kernel.Attach(name, o)
-}
-
-func (m *memorySession) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
-	if m.kernel == nil { // it was asked for additions
-		return nil
-	}
-	return m.kernel.Follow(match, report)
-}
-
-func (m *memorySession) detach(src *perf.Source) error            { return m.kernel.detach(src) }
-func (m *memorySession) pause(src *perf.Source) error             { return m.kernel.pause(src) }
-func (m *memorySession) resume(src *perf.Source) error            { return m.kernel.resume(src) }
-func (m *memorySession) describe(src *perf.Source) *tracefs.Event { return m.kernel.describe(src) }
-func (m *memorySession) tag(src *perf.Source) any                 { return m.kernel.tag(src) }
-func (m *memorySession) gap(src *perf.Source) time.Duration       { return m.kernel.gap(src) }
-
 func (m *memorySession) delivered() uint64 {
 	if m.haveOther {
-		return min(m.kernel.delivered(), m.other.Monotonic-1)
+		return min(m.r.kernel.delivered(), m.other.Monotonic-1)
 	}
-	return m.kernel.delivered()
+	return m.r.kernel.delivered()
 }

@@ -8,6 +8,6 @@ import (
 )
 
 // withMemory fails: only 64-bit Linux shows the memory of programs to others.
-func (r *Reader) withMemory(session) (session, error) {
+func (r *Reader) withMemory() (session, error) {
 	return nil, fmt.Errorf("events in shared memory: %w", errors.ErrUnsupported)
 }

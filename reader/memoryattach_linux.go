@@ -105,8 +105,8 @@ func (m *memorySession) askAgain() {
 	clear(m.kinds)
 	m.programs.Reselect()
 	m.mu.Unlock()
-	if m.kernel != nil {
-		m.kernel.askAgain()
+	if m.r.kernel != nil {
+		m.r.kernel.askAgain()
 	}
 }
 

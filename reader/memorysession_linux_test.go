@@ -109,9 +109,9 @@ func TestNoFollowRefused(t *testing.T) {
 		for _, noFollow := range []bool{true, false} {
 			r, err := newReader(&Options{Events: []string{"nofollow_none"}, NoFollow: noFollow}, "/proc")
 			require.NoError(t, err)
-			r.session, err = r.withMemory(nil)
+			r.session, err = r.withMemory()
 			require.NoError(t, err)
-			err = r.start(false, refused)
+			err = r.start(refused)
 			if !noFollow {
 				require.NoError(t, err)
 				require.NoError(t, r.Close())

@@ -50,7 +50,7 @@ func (m *memorySession) forget(e *memoryEvent) {
 	if m.ended[e.name] == nil {
 		m.ended[e.name] = &ended{SourceStats: perf.SourceStats{Name: e.name}}
 	}
-	add(&m.ended[e.name].SourceStats, e.stats())
+	m.ended[e.name].Add(e.stats())
 	m.ended[e.name].seen = false
 }
 
@@ -65,23 +65,12 @@ func (e *memoryEvent) stats() perf.SourceStats {
 	return st
 }
 
-func add(t *perf.SourceStats, u perf.SourceStats) {
-	t.Matched += u.Matched
-	t.Read += u.Read
-	t.Lost += u.Lost
-	t.Pending += u.Pending
-	t.Overwritten += u.Overwritten
-	t.AtLeast = t.AtLeast || u.AtLeast
-	t.Pauses += u.Pauses
-	t.Paused += u.Paused
-}
-
 // State is that of the kernel's session: programs have no rings of CPUs.
 func (m *memorySession) State() perf.State {
-	if m.kernel == nil {
+	if m.r.kernel == nil {
 		return perf.State{}
 	}
-	return m.kernel.State()
+	return m.r.kernel.State()
 }
 
 func (m *memorySession) Stats() (t perf.Stats, err error) {
@@ -90,8 +79,8 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 	if m.closed {
 		return m.last, nil
 	}
-	if m.kernel != nil {
-		if t, err = m.kernel.Stats(); err != nil {
+	if m.r.kernel != nil {
+		if t, err = m.r.kernel.Stats(); err != nil {
 			return t, err
 		}
 	} else {
@@ -116,15 +105,15 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 		if byName[e.name] == nil {
 			byName[e.name] = &perf.SourceStats{Name: e.name}
 		}
-		add(byName[e.name], e.stats())
+		byName[e.name].Add(e.stats())
 	})
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		t.Sources = append(t.Sources, *byName[name])
 	}
-	add(&t.Detached, m.gone)
+	t.Detached.Add(m.gone)
 	if m.window != nil {
 		for _, e := range m.window.ended {
-			add(&t.Detached, e.stats())
+			t.Detached.Add(e.stats())
 		}
 	}
 	t.Late += m.programs.Late()
@@ -150,7 +139,7 @@ func (m *memorySession) Overran() bool {
 	})
 	more := lost != m.lost || paused != m.paused
 	m.lost, m.paused = lost, paused
-	return m.kernel != nil && m.kernel.Overran() || more
+	return m.r.kernel != nil && m.r.kernel.Overran() || more
 }
 
 // forgetEnded moves the counts of events that no program has any more, after a look at their losses.
@@ -161,7 +150,7 @@ func (m *memorySession) forgetEnded() {
 		switch {
 		case m.names[name] > 0:
 		case e.seen:
-			add(&m.gone, e.SourceStats)
+			m.gone.Add(e.SourceStats)
 			delete(m.ended, name)
 		default:
 			e.seen = true
@@ -242,7 +231,7 @@ func (m *memorySession) keep() {
 		}
 		m.mu.Unlock()
 		m.sleep(wait)
-		wait = min(2*wait, m.latency)
+		wait = min(2*wait, m.r.o.Latency)
 	}
 }
 
@@ -293,8 +282,8 @@ func (m *memorySession) Snapshot(f func(*perf.Record) error) error {
 		}
 		return nil
 	}
-	if m.kernel != nil {
-		err := m.kernel.Snapshot(func(r *perf.Record) error {
+	if m.r.kernel != nil {
+		err := m.r.kernel.Snapshot(func(r *perf.Record) error {
 			if err := until(r.Monotonic); err != nil {
 				return err
 			}

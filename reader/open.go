@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,10 +123,8 @@ const (
 	ReadCounts
 )
 
-// session is the part of perf.Session that a Reader uses. Tests have their own.
+// session reads the records that a Reader returns, of the kernel, of programs in shared memory, or of both.
 type session interface {
-	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
-	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
 	ReadInto(r *perf.Record) error
 	Snapshot(f func(*perf.Record) error) error
 	SetDeadline(t time.Time)
@@ -134,14 +133,22 @@ type session interface {
 	Overran() bool
 	Stop() error
 	Close() error
+	askAgain() // additions have changed
+	delivered() uint64
+}
+
+// kernelSession is the part of perf.Session that a Reader uses. Tests have their own.
+type kernelSession interface {
+	session
+
+	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
+	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
 	detach(src *perf.Source) error
 	pause(src *perf.Source) error
 	resume(src *perf.Source) error
 	describe(src *perf.Source) *tracefs.Event
 	gap(src *perf.Source) time.Duration
 	tag(src *perf.Source) any
-	askAgain() // additions have changed
-	delivered() uint64
 }
 
 type perfSession struct{ *perf.Session }
@@ -190,31 +197,26 @@ func Open(o *Options) (*Reader, error) {
 }
 
 func (r *Reader) open() error {
-	var kernel session
 	var refused error
 	if r.o.Transport != TransportMemory {
-		var err error
-		if kernel, err = r.openKernel(); err != nil {
-			if !r.optional(err) {
-				return err
-			}
-			refused = err
+		if r.kernel, refused = r.openKernel(); refused != nil && !r.optional(refused) {
+			return refused
 		}
+		r.session = r.kernel
 	}
-	r.session = kernel
 	if r.readsMemory() {
-		both, err := r.withMemory(kernel)
+		both, err := r.withMemory()
 		if err == nil {
 			r.session = both
-		} else if kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
+		} else if r.kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
 			return errors.Join(refused, err)
 		}
 	}
-	return r.start(kernel != nil, refused)
+	return r.start(refused)
 }
 
 // openKernel returns a session that reads the kernel's events.
-func (r *Reader) openKernel() (session, error) {
+func (r *Reader) openKernel() (kernelSession, error) {
 	var err error
 	if r.dir == nil {
 		if r.dir, err = tracefs.Find(); err != nil {
@@ -270,7 +272,7 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, fs.ErrInvalid)
 	}
 	var err error
-	if r.selection, err = newSelection(&r.o); err != nil {
+	if r.selection, err = newSelection(r.o.Events, r.o.Excludes); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
@@ -289,6 +291,7 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		return nil, fmt.Errorf("an option is negative or too large: MaxEvents %d, ProgramMemory %d, BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
 			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, fs.ErrInvalid)
 	}
+	r.o.Latency, r.o.Poll = cmp.Or(r.o.Latency, 100*time.Millisecond), cmp.Or(r.o.Poll, 250*time.Millisecond)
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("there is no process %d: %w", pid, fs.ErrInvalid)
@@ -381,22 +384,17 @@ func registeredName(system, name string) (string, bool) {
 
 type selection struct{ events, excludes []pattern }
 
-func newSelection(o *Options) (selection, error) {
-	var s selection
-	var err error
-	if s.events, err = parsePatterns(o.Events); err != nil {
-		return s, err
+func newSelection(events, excludes []string) (s selection, err error) {
+	if s.events, err = parsePatterns(events); err == nil {
+		s.excludes, err = parsePatterns(excludes)
 	}
-	if s.excludes, err = parsePatterns(o.Excludes); err != nil {
-		return s, err
-	}
-	return s, nil
+	return s, err
 }
 
 // Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
 // [Options].Events. The error wraps [fs.ErrInvalid].
 func Match(patterns ...string) (func(system, name string) bool, error) {
-	s, err := newSelection(&Options{Events: patterns})
+	s, err := newSelection(patterns, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -383,7 +383,7 @@ func (r *Reader) ended(pid int32) {
 // session attaches again if the event reappears or stays.
 func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
 	defer r.background.Done()
-	err := r.session.detach(src)
+	err := r.kernel.detach(src)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.sources[src]; s != nil {

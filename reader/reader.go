@@ -25,6 +25,7 @@ type Reader struct {
 	o         Options
 	selection selection
 	session   session
+	kernel    kernelSession // nil if the kernel's events are not read
 
 	// Set before events are attached:
 	errorRings bool // errors have rings of their own

@@ -141,19 +141,20 @@ func (s *scratch) forget(fields int) {
 	}
 }
 
-// numberNames gives each name that repeats an earlier one a name of its own: a, a_2, a_3. Programs may repeat the names of
+// numberNames gives each of n fields whose name repeats an earlier one a name of its own: a, a_2, a_3. Programs may repeat the names of
 // fields, which are keys in JSON and in OTLP: only one field of a name could be read there.
-func numberNames(names []string) {
-	last := make(map[string]int, len(names)) // by name, the number of the last field that has it
-	for _, name := range names {
-		last[name] = 1
+func numberNames(n int, name func(i int) *string) {
+	last := make(map[string]int, n) // by name, the number of the last field that has it
+	for i := range n {
+		last[*name(i)] = 1
 	}
-	seen := make(map[string]bool, len(names))
-	for i, name := range names {
-		if seen[name] {
-			names[i] = nextName(name, last)
+	seen := make(map[string]bool, n)
+	for i := range n {
+		was := *name(i)
+		if seen[was] {
+			*name(i) = nextName(was, last)
 		}
-		seen[name] = true
+		seen[was] = true
 	}
 }
 
@@ -170,28 +171,14 @@ func nextName(name string, last map[string]int) string {
 }
 
 func numberFormat(f tracepoint.Format) tracepoint.Format {
-	names := make([]string, len(f.Fields))
-	for i := range f.Fields {
-		names[i] = f.Fields[i].Name
-	}
-	numberNames(names)
 	f.Fields = slices.Clone(f.Fields) // the caller's stay
-	for i, name := range names {
-		f.Fields[i].Name = name
-	}
+	numberNames(len(f.Fields), func(i int) *string { return &f.Fields[i].Name })
 	return f
 }
 
 func (s *scratch) numberRepeated(fields []Field) {
 	if s.repeats(fields) {
-		names := make([]string, len(fields))
-		for i := range fields {
-			names[i] = fields[i].Name
-		}
-		numberNames(names)
-		for i, name := range names {
-			fields[i].Name = name
-		}
+		numberNames(len(fields), func(i int) *string { return &fields[i].Name })
 	}
 	s.numberNested(fields)
 }

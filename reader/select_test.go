@@ -66,11 +66,11 @@ func TestProbes(t *testing.T) {
 		"": false, "*": false, "uevents": false, "user_events:*": false, "*_812": false,
 		"uevents_doctor": true, "uevents_doctor_*": true, "user_events:uevents_doctor_812": true,
 	} {
-		o := &Options{Events: []string{pattern}}
+		events := []string{pattern}
 		if pattern == "" {
-			o.Events = nil
+			events = nil
 		}
-		s, err := newSelection(o)
+		s, err := newSelection(events, nil)
 		require.NoError(t, err)
 		assert.Equal(t, want, s.wants("user_events", "uevents_doctor_812"), pattern)
 	}

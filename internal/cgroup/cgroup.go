@@ -3,7 +3,6 @@ package cgroup
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -44,20 +43,6 @@ func Parse(text string) (n Names) {
 	return n
 }
 
-// inward returns the components of a path, the last one first.
-func inward(path string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for path != "" {
-			i := strings.LastIndexByte(path, '/')
-			name := path[i+1:]
-			path = path[:max(i, 0)]
-			if !yield(name) {
-				return
-			}
-		}
-	}
-}
-
 // containerID returns the id in the path of a cgroup, or "". Runtimes name a container's cgroup by its id:
 //
 //	/docker/ID                                         docker, cgroupfs
@@ -70,7 +55,7 @@ func inward(path string) iter.Seq[string] {
 //
 // Processes in the container may have cgroups below these.
 func containerID(path string) string {
-	for name := range inward(path) {
+	for _, name := range slices.Backward(strings.Split(path, "/")) {
 		name = strings.TrimSuffix(name, ".scope")
 		if strings.Contains(name, "conmon") { // conmon monitors a container from outside of it
 			return ""
@@ -95,7 +80,7 @@ func IsHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 //	/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice    systemd, with _ in the place of -
 //	/kubepods-burstable-podUID.slice:cri-containerd:ID                containerd, as runc is told
 func podUID(path string) string {
-	for name := range inward(path) {
+	for _, name := range slices.Backward(strings.Split(path, "/")) {
 		name, _, _ = strings.Cut(name, ":")
 		name = strings.TrimSuffix(name, ".slice")
 		i := strings.LastIndex(name, "pod")
@@ -122,7 +107,7 @@ func IsPodUID(s string) bool {
 // runs in no other.
 func unit(path string) string {
 	slice := ""
-	for name := range inward(path) {
+	for _, name := range slices.Backward(strings.Split(path, "/")) {
 		name = strings.TrimPrefix(name, "_") // systemd adds it to names that are files of cgroups
 		switch kind(name) {
 		case "":

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-// Expr is [And], [Or], [Not], [*Has] or [*Compare].
+// Expr is [And], [Or], [Not], or what the caller of [Parse] makes of a [Compare].
 type Expr any
 
 // And holds if both operands do.
@@ -19,13 +19,7 @@ type Or struct{ X, Y Expr }
 // Not holds if its operand does not.
 type Not struct{ X Expr }
 
-// Has holds if a record has the name.
-type Has struct {
-	Name Name
-	End  int // offset of what follows, in the text of the condition
-}
-
-// Compare holds if a comparison with one of the values does, or for [NotEqual] with all of them. Only these two have several values.
+// Compare holds if a comparison with one of the values does, or for [NotEqual] with all of them. Only [Equal] and NotEqual have several values.
 type Compare struct {
 	Name   Name
 	Op     Op
@@ -53,10 +47,11 @@ const (
 	Glob   // the whole text matches a pattern with *, ? and [a-z]
 	Regexp // a part of the text matches a regular expression
 	Mask   // a bit of the number is set
+	Has    // a record has the name; there is no value
 )
 
 var operators = [...]string{
-	Equal: "==", NotEqual: "!=", Less: "<", LessOrEqual: "<=", Greater: ">", GreaterOrEqual: ">=", Glob: "~", Regexp: "=~", Mask: "&",
+	Equal: "==", NotEqual: "!=", Less: "<", LessOrEqual: "<=", Greater: ">", GreaterOrEqual: ">=", Glob: "~", Regexp: "=~", Mask: "&", Has: "has",
 }
 
 // String returns the operator as conditions have it.

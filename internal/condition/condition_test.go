@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -13,20 +14,25 @@ import (
 
 func name(text string, at int) Name { return Name{text, at} }
 
+func parse(text string) (Expr, error) {
+	return Parse(text, func(c *Compare) (Expr, error) { return c, nil })
+}
+
 // TestParse: and binds stronger than or, not stronger than both; places are those in the text.
 func TestParse(t *testing.T) {
 	compare := func(n string, at int, op Op, end int, values ...Value) *Compare {
 		return &Compare{Name: name(n, at), Op: op, Values: values, End: end}
 	}
+	has := func(n string, at, end int) *Compare { return &Compare{Name: name(n, at), Op: Has, End: end} }
 	one := func(at int) Value { return Value{Text: "1", At: at, Number: OfInt(1)} }
 	for text, want := range map[string]Expr{
 		"a == 1":                         compare("a", 0, Equal, 6, one(5)),
 		"a=1||b!=1&&!c<1":                Or{compare("a", 0, Equal, 3, one(2)), And{compare("b", 5, NotEqual, 9, one(8)), Not{compare("c", 12, Less, 15, one(14))}}},
 		"(a = 1 or b >= 1) and not c>1":  And{Or{compare("a", 1, Equal, 6, one(5)), compare("b", 10, GreaterOrEqual, 16, one(15))}, Not{compare("c", 26, Greater, 29, one(28))}},
-		"has a and has(b.c)":             And{&Has{name("a", 4), 5}, &Has{name("b.c", 14), 18}},
+		"has a and has(b.c)":             And{has("a", 4, 5), has("b.c", 14, 18)},
 		"a in (1, 'x y',\n`\"`)":         compare("a", 0, Equal, 20, one(6), Value{Text: "x y", At: 9, Quoted: true}, Value{Text: `"`, At: 16, Quoted: true}),
 		"a not in (1)":                   compare("a", 0, NotEqual, 12, one(10)),
-		"NOT a IN (1) AND HAS b":         And{Not{compare("a", 4, Equal, 12, one(10))}, &Has{name("b", 21), 22}},
+		"NOT a IN (1) AND HAS b":         And{Not{compare("a", 4, Equal, 12, one(10))}, has("b", 21, 22)},
 		`"and" ~ *.[a-z]`:                compare("and", 0, Glob, 15, Value{Text: "*.[a-z]", At: 8}),
 		"a =~ ^x & 1":                    nil,
 		"a & 0x1f":                       compare("a", 0, Mask, 8, Value{Text: "0x1f", At: 4, Number: OfInt(31)}),
@@ -36,7 +42,7 @@ func TestParse(t *testing.T) {
 		"not in = 1":                     Not{compare("in", 4, Equal, 10, one(9))},
 		"or == 1 and and == 1 or in = 1": Or{And{compare("or", 0, Equal, 7, one(6)), compare("and", 12, Equal, 20, one(19))}, compare("in", 24, Equal, 30, one(29))},
 	} {
-		got, err := Parse(text)
+		got, err := parse(text)
 		if want == nil {
 			assert.ErrorIs(t, err, fs.ErrInvalid, text)
 			continue
@@ -70,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		{"a == ", 5, "a value expected: a number, a time such as 10ms, a word, or a text in quotes"},
 		{"a == \xff", 0, "the condition is not UTF-8"},
 	} {
-		_, err := Parse(c.text)
+		_, err := parse(c.text)
 		assert.Equal(t, &Error{Text: c.text, At: c.at, Problem: c.problem}, err)
 	}
 	assert.EqualError(t, &Error{Text: "a", At: 1, Problem: "x"}, `x, at byte 2 of "a": invalid argument`)
@@ -88,9 +94,9 @@ func TestParseLimits(t *testing.T) {
 		{depth(maxDepth-1) + " or " + depth(maxDepth-1), depth(1) + " and " + depth(maxDepth)},
 		{values(maxValues), values(maxValues + 1)},
 	} {
-		_, err := Parse(c.within)
+		_, err := parse(c.within)
 		require.NoError(t, err)
-		_, err = Parse(c.beyond)
+		_, err = parse(c.beyond)
 		require.ErrorIs(t, err, fs.ErrInvalid)
 	}
 }
@@ -108,7 +114,7 @@ func TestNumbers(t *testing.T) {
 		for j, b := range ordered {
 			order := a.Compare(b)
 			if a.Kind != Float && b.Kind != Float || i == j || math.Abs(a.Float) < 1<<50 || math.Abs(b.Float) < 1<<50 {
-				assert.Equal(t, compare(int64(i), int64(j)), order, "%v %v", a, b)
+				assert.Equal(t, cmp.Compare(i, j), order, "%v %v", a, b)
 			}
 			assert.Equal(t, order < 0, Less.Holds(order))
 			assert.Equal(t, order <= 0, LessOrEqual.Holds(order))
@@ -128,7 +134,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		x, err := Parse(text)
+		x, err := parse(text)
 		var e *Error
 		switch {
 		case (x == nil) == (err == nil):

@@ -14,9 +14,9 @@ const (
 	maxValues = 1000 // of in
 )
 
-// Parse reads a condition. The error is an [*Error].
-func Parse(text string) (Expr, error) {
-	p := parser{text: text}
+// Parse reads a condition. It calls leaf for each comparison. The error is an [*Error], or one of leaf.
+func Parse(text string, leaf func(*Compare) (Expr, error)) (Expr, error) {
+	p := parser{text: text, leaf: leaf}
 	switch {
 	case len(text) > maxText:
 		return nil, p.fail(0, "the condition has more than %d bytes", maxText)
@@ -39,6 +39,7 @@ func Parse(text string) (Expr, error) {
 
 type parser struct {
 	text  string
+	leaf  func(*Compare) (Expr, error)
 	at    int
 	depth int
 }
@@ -101,21 +102,20 @@ func (p *parser) takeWord(word string) bool {
 }
 
 func (p *parser) or() (Expr, error) {
-	x, err := p.and()
-	for err == nil && (p.take("||") || p.takeWord("or")) {
-		var y Expr
-		y, err = p.and()
-		x = Or{x, y}
-	}
-	return x, err
+	return p.binary("||", "or", p.and, func(x, y Expr) Expr { return Or{x, y} })
 }
 
 func (p *parser) and() (Expr, error) {
-	x, err := p.unary()
-	for err == nil && (p.take("&&") || p.takeWord("and")) {
+	return p.binary("&&", "and", p.unary, func(x, y Expr) Expr { return And{x, y} })
+}
+
+// binary reads operands, and joins those with an operator between them from the left.
+func (p *parser) binary(sign, word string, operand func() (Expr, error), join func(x, y Expr) Expr) (Expr, error) {
+	x, err := operand()
+	for err == nil && (p.take(sign) || p.takeWord(word)) {
 		var y Expr
-		y, err = p.unary()
-		x = And{x, y}
+		y, err = operand()
+		x = join(x, y)
 	}
 	return x, err
 }
@@ -152,7 +152,10 @@ func (p *parser) has() (Expr, error) {
 	if err == nil && open && !p.take(")") {
 		err = p.fail(p.at, ") expected")
 	}
-	return &Has{name, p.at}, err
+	if err != nil {
+		return nil, err
+	}
+	return p.leaf(&Compare{Name: name, Op: Has, End: p.at})
 }
 
 // name reads a name, which needs quotes if it is no word.
@@ -230,11 +233,14 @@ func (p *parser) comparison() (Expr, error) {
 	} else {
 		err = p.value(c)
 	}
+	if err != nil {
+		return nil, err
+	}
 	c.End = p.at
 	if negated {
 		c.Op = NotEqual
 	}
-	return c, err
+	return p.leaf(c)
 }
 
 func (p *parser) list(c *Compare) error {

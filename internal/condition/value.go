@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -93,25 +94,15 @@ func numberOf(word string) Number {
 func (n Number) Compare(m Number) int {
 	switch {
 	case n.Kind == Float || m.Kind == Float:
-		return compare(n.Float, m.Float)
+		return cmp.Compare(n.Float, m.Float)
 	case n.Kind == Uint && m.Kind == Uint:
-		return compare(n.Uint, m.Uint)
+		return cmp.Compare(n.Uint, m.Uint)
 	case n.Kind == Uint:
 		return 1
 	case m.Kind == Uint:
 		return -1
 	}
-	return compare(n.Int, m.Int)
-}
-
-func compare[T int64 | uint64 | float64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return cmp.Compare(n.Int, m.Int)
 }
 
 // Bits returns an integer as its 64 bits, and false for other numbers.

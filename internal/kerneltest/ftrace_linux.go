@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -49,7 +50,7 @@ func NewInstance(tb testing.TB, fs *tracefs.Dir, kb int) *Instance {
 	require.NoError(tb, err)
 	i := &Instance{Instance: own, tb: tb, events: map[uint16]*tracefs.Event{}, page: make([]byte, os.Getpagesize())}
 	tb.Cleanup(i.remove)
-	require.NoError(tb, i.SetBufferSize(kb))
+	require.NoError(tb, os.WriteFile(i.Path("buffer_size_kb"), []byte(strconv.Itoa(kb)), 0))
 	if _, measures := tb.(*testing.B); !measures {
 		// By the clocks that tell a time, records of two CPUs may have the same one, or the wrong order.
 		require.NoError(tb, i.SetClock("counter"))
@@ -116,20 +117,54 @@ func (i *Instance) Detach(names ...string) {
 	}
 }
 
-// Stats returns the counts of the ring buffers.
-func (i *Instance) Stats() tracefs.BufferStats {
-	i.tb.Helper()
-	s, err := i.BufferStats()
-	require.NoError(i.tb, err)
+// BufferStats counts records in the ring buffers of an instance.
+type BufferStats struct {
+	Entries       uint64 // records in the buffers
+	Overrun       uint64 // lost: overwritten by newer ones before they were read
+	CommitOverrun uint64 // lost: came while the buffer's last page was still being written
+	Dropped       uint64 // lost: refused because the buffer was full, in the mode that does not overwrite
+}
+
+// StatsOf returns the counts of all CPUs together.
+func StatsOf(tb testing.TB, i *tracefs.Instance) (s BufferStats) {
+	tb.Helper()
+	counts := map[string]*uint64{"entries": &s.Entries, "overrun": &s.Overrun, "commit overrun": &s.CommitOverrun, "dropped events": &s.Dropped}
+	files, err := filepath.Glob(i.Path("per_cpu", "cpu*", "stats"))
+	require.NoError(tb, err)
+	require.NotEmpty(tb, files)
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		require.NoError(tb, err)
+		for line := range strings.Lines(string(b)) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			if count := counts[key]; count != nil {
+				n, err := strconv.ParseUint(value, 10, 64)
+				require.NoError(tb, err)
+				*count += n
+			}
+		}
+	}
 	return s
+}
+
+// Stats returns the counts of the ring buffers.
+func (i *Instance) Stats() BufferStats {
+	i.tb.Helper()
+	return StatsOf(i.tb, i.Instance)
 }
 
 // Content returns the records as text and leaves them in the buffers.
 func (i *Instance) Content() string {
 	i.tb.Helper()
-	text, err := i.Text()
-	require.NoError(i.tb, err)
-	return text
+	return ContentOf(i.tb, i.Instance)
+}
+
+// ContentOf is [Instance.Content] of any instance.
+func ContentOf(tb testing.TB, i *tracefs.Instance) string {
+	tb.Helper()
+	text, err := os.ReadFile(i.Path("trace"))
+	require.NoError(tb, err)
+	return string(text)
 }
 
 // Records consumes what is in the buffers, in the order in which it was written: a test's thread may have moved to another CPU
@@ -242,8 +277,7 @@ func parsePage(ids map[uint16]string, cpu int, page []byte) (records []Record, e
 // the bytes that were dumped.
 func TraceText(tb testing.TB, fs *tracefs.Dir) (text string, dumped bool) {
 	tb.Helper()
-	text, err := fs.Top().Text()
-	require.NoError(tb, err)
+	text = ContentOf(tb, fs.Top())
 	bytes := dump(text)
 	return text + string(bytes), len(bytes) > 0
 }

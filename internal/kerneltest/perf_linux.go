@@ -7,6 +7,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Perf is a perf session on one event.
@@ -60,7 +61,7 @@ func (p *Perf) Records() (records []Record) {
 		require.NoError(p.tb, err)
 		records = append(records, Record{
 			Event: r.Source.Event().Name(), CPU: r.CPU, Time: r.Monotonic, PID: r.TID,
-			Payload: append([]byte(nil), r.Payload()...),
+			Payload: append([]byte(nil), r.Raw[tracepoint.CommonSize:]...),
 		})
 	}
 	stats, err := p.session.Stats()

@@ -66,9 +66,7 @@ func unread(tb testing.TB) uint64 {
 	tb.Helper()
 	fs, err := tracefs.Find()
 	require.NoError(tb, err)
-	stats, err := fs.Top().BufferStats()
-	require.NoError(tb, err)
-	return stats.Entries
+	return StatsOf(tb, fs.Top()).Entries
 }
 
 // recorders returns the children of a process that have a ring buffer open and wait for its records.

@@ -173,7 +173,7 @@ func (s *Session) forget(d *descriptor) {
 		}
 		t.Lost += uint64(max(0, missing))
 	}
-	src.gone.add(t)
+	src.gone.Add(t)
 	s.forgetIfRead(src)
 }
 
@@ -199,7 +199,7 @@ func (src *Source) complete() bool { return src.ended && len(src.descriptors) ==
 func (s *Session) forgetSource(src *Source) {
 	s.sources = slices.DeleteFunc(slices.Clone(s.sources), func(other *Source) bool { return other == src })
 	if !src.o.CountOnly {
-		s.detached.add(src.gone)
+		s.detached.Add(src.gone)
 	}
 }
 

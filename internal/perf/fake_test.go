@@ -48,8 +48,7 @@ func newFakeKernel(cpus ...int) *fakeKernel {
 func (k *fakeKernel) start(t *testing.T, o *Options) (*Session, *fakeTracefs) {
 	t.Helper()
 	fs := newFakeTracefs(t)
-	c, err := o.checked()
-	require.NoError(t, err)
+	c := o.withDefaults()
 	c.Poll = 1 << 60
 	limit := k.limit
 	s, err := open(tracefs.At(fs.dir), c, k)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -45,17 +44,11 @@ const releasePolls = 3
 // match returns the options for attaching to an event, or nil to skip it. Follow calls it once for each event, again for
 // an event that reappears after it was missing in one poll, and again for an event that was detached and is there at the
 // third poll after that: other programs have it, or a new one registered it. [Session.AskAgain] makes it call match again. report gets the Source, or the error of
-// Attach; it may be nil. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
+// Attach. Both run first in the goroutine of Follow, and later in one of the session; they may call methods
 // of the session.
 //
 // The error is that of the first poll.
 func (s *Session) Follow(match func(*tracefs.Event) *AttachOptions, report func(*tracefs.Event, *Source, error)) error {
-	if match == nil {
-		return fmt.Errorf("following user events: no function that matches: %w", errno.EINVAL)
-	}
-	if report == nil {
-		report = func(*tracefs.Event, *Source, error) {}
-	}
 	f := &follower{match: match, report: report}
 	if err := s.poll(f); err != nil {
 		return fmt.Errorf("following user events: %w", err)

@@ -58,15 +58,10 @@ const (
 // MaxBufferSize is the largest Options.BufferSize.
 const MaxBufferSize = 1 << 30
 
-// checked validates the options, and returns them with defaults in place of zeros.
-func (o *Options) checked() (Options, error) {
-	var c Options
+// withDefaults returns the options with defaults in place of zeros. Their numbers are within the limits that package reader checks.
+func (o *Options) withDefaults() (c Options) {
 	if o != nil {
 		c = *o
-	}
-	if c.BufferSize < 0 || c.BufferSize > MaxBufferSize || c.Latency < 0 || c.Window < 0 || c.Poll < 0 {
-		return c, fmt.Errorf("an option is negative or too large: BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
-			c.BufferSize, MaxBufferSize, c.Latency, c.Window, c.Poll, errno.EINVAL)
 	}
 	c.BufferSize = cmp.Or(c.BufferSize, defaultBufferSize)
 	c.Latency, c.Window, c.Poll = cmp.Or(c.Latency, defaultLatency), cmp.Or(c.Window, defaultWindow), cmp.Or(c.Poll, defaultPoll)
@@ -75,7 +70,7 @@ func (o *Options) checked() (Options, error) {
 		size *= 2
 	}
 	c.BufferSize = size
-	return c, nil
+	return c
 }
 
 // AttachOptions configure one event. The zero value means the default of each.

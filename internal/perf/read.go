@@ -110,7 +110,6 @@ func (s *Session) accept(record raw, r *Record) bool {
 		return false
 	}
 	if d == nil {
-		s.tasks++
 		return true
 	}
 	r.Source = d.source

@@ -19,16 +19,6 @@ const (
 	Cgroup                 // a cgroup was made, whose id and path are Record.CgroupID and CgroupPath
 )
 
-// String returns the name of the kind.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) && k > 0 {
-		return kindNames[k]
-	}
-	return "unknown"
-}
-
-var kindNames = [...]string{Sample: "sample", Comm: "comm", Exec: "exec", Fork: "fork", Exit: "exit", Cgroup: "cgroup"}
-
 // Record is a record that a session read. ReadInto sets all fields. Slices refer to buffers of the session, and are
 // valid until the next call of ReadInto or Snapshot: copy them to keep them.
 type Record struct {
@@ -53,17 +43,6 @@ type Record struct {
 	// Raw is the record of the tracepoint, common fields included: offsets in [tracepoint.Format] and of __data_loc
 	// fields count from its start. Up to 7 undefined bytes follow it.
 	Raw []byte
-}
-
-// commonSize is the size of the common fields of all tracepoints: struct trace_entry.
-const commonSize = 8
-
-// Payload returns Raw without the common fields: the data of the program, and up to 7 undefined bytes.
-func (r *Record) Payload() []byte {
-	if len(r.Raw) < commonSize {
-		return nil
-	}
-	return r.Raw[commonSize:]
 }
 
 // Types of records in a ring: enum perf_event_type, and a bit of perf_event_header.misc.

@@ -2,7 +2,6 @@ package perf_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -277,7 +276,7 @@ func TestTasks(t *testing.T) {
 		case r.PID == pid && r.TID == pid:
 			kinds = append(kinds, r.Kind)
 			assert.Nil(t, r.Source)
-			assert.Empty(t, r.Payload())
+			assert.Empty(t, r.Raw)
 			if r.Kind == perf.Fork {
 				assert.Equal(t, os.Getpid(), int(r.ParentPID))
 			}
@@ -289,7 +288,6 @@ func TestTasks(t *testing.T) {
 	assert.Equal(t, []perf.Kind{perf.Sample, perf.Fork, perf.Exec, perf.Exit, perf.Sample}, kinds)
 	assert.Equal(t, filepath.Base(cmd.Path), comm)
 	stats := perf.MustStats(t, s)
-	assert.GreaterOrEqual(t, stats.TaskRecords, uint64(3))
 	assert.Zero(t, stats.LostTaskRecords)
 
 	small := open(t, fs, &perf.Options{Tasks: true, BufferSize: 1})
@@ -386,13 +384,4 @@ func TestCgroupRecords(t *testing.T) {
 		}
 	}
 	assert.Len(t, paths, 2)
-}
-
-// TestKind: kinds have names.
-func TestKind(t *testing.T) {
-	var b bytes.Buffer
-	for k := range perf.Cgroup + 2 {
-		b.WriteString(k.String() + " ")
-	}
-	assert.Equal(t, "unknown sample comm exec fork exit cgroup unknown ", b.String())
 }

@@ -52,7 +52,6 @@ type Session struct {
 	last      uint64 // time of the latest delivered record
 	late      uint64
 	malformed uint64
-	tasks     uint64 // records of tasks that were delivered
 	deadline  time.Time
 	flush     flushState
 	stopping  bool  // the kernel records nothing more
@@ -82,14 +81,8 @@ var ErrFlushed = errors.New("perf: all records that were written before Flush ar
 //
 // On systems other than Linux the error wraps [errors.ErrUnsupported].
 func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
-	c, err := o.checked()
-	if err == nil && fs == nil {
-		err = fmt.Errorf("no tracefs.Dir: %w", errno.EINVAL)
-	}
-	var k kernel
-	if err == nil {
-		k, err = newKernel(c.Cgroup)
-	}
+	c := o.withDefaults()
+	k, err := newKernel(c.Cgroup)
 	if err != nil {
 		return nil, fmt.Errorf("perf session: %w", err)
 	}

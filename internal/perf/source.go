@@ -142,18 +142,24 @@ func (src *Source) makeRoom() error {
 func (src *Source) Detach() error {
 	s := src.session
 	s.attach.Lock()
+	defer s.attach.Unlock()
 	first := !src.ended
-	err := src.end()
-	open := src.disabled
-	src.disabled = nil
-	s.attach.Unlock()
-	if err = errors.Join(err, closeAll(open)); err != nil { // without the lock: other events need not wait
+	err := errors.Join(src.end(), src.closeUnlocked())
+	src.released = src.released || first
+	if err != nil {
 		err = fmt.Errorf("detaching from event %s: %w", src, err)
 	}
-	s.attach.Lock()
-	s.free += len(open)
-	src.released = src.released || first
-	s.attach.Unlock()
+	return err
+}
+
+// closeUnlocked closes the disabled descriptors, without the lock meanwhile, which the caller holds: other events need not wait.
+func (src *Source) closeUnlocked() error {
+	open := src.disabled
+	src.disabled = nil
+	src.session.attach.Unlock()
+	err := closeAll(open)
+	src.session.attach.Lock()
+	src.session.free += len(open)
 	return err
 }
 
@@ -211,8 +217,8 @@ type pause struct {
 func (src *Source) Pause() error {
 	s := src.session
 	s.attach.Lock()
+	defer s.attach.Unlock()
 	if !src.attached {
-		s.attach.Unlock()
 		return nil
 	}
 	format, _ := src.tracepoint.Format() // Resume looks again
@@ -221,14 +227,7 @@ func (src *Source) Pause() error {
 	src.paused = pause{time.Now(), format}
 	src.gone.Pauses++
 	s.mu.Unlock()
-	open := src.disabled
-	src.disabled = nil
-	s.attach.Unlock()
-	err = errors.Join(err, closeAll(open)) // without the lock, as Detach
-	s.attach.Lock()
-	s.free += len(open)
-	s.attach.Unlock()
-	if err != nil {
+	if err = errors.Join(err, src.closeUnlocked()); err != nil {
 		return fmt.Errorf("pausing event %s: %w", src, err)
 	}
 	return nil

@@ -33,7 +33,8 @@ type SourceStats struct {
 	Paused time.Duration
 }
 
-func (t *SourceStats) add(u SourceStats) {
+// Add adds the counts of another source.
+func (t *SourceStats) Add(u SourceStats) {
 	t.Matched += u.Matched
 	t.Read += u.Read
 	t.Excluded += u.Excluded
@@ -67,10 +68,10 @@ type Stats struct {
 	// Overran was called once after they were read, Stats after it, and Overran again; at most 1,000.
 	Sources  []SourceStats
 	Detached SourceStats // sum of all others that recorded
-	// TaskRecords and LostTaskRecords count the records of the kinds Comm, Exec, Fork, Exit and Cgroup that were read and lost.
-	TaskRecords, LostTaskRecords uint64
-	Late                         uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
-	Malformed                    uint64 // invalid records; not 0 only if there is a bug
+	// LostTaskRecords counts the lost records of the kinds Comm, Exec, Fork, Exit and Cgroup.
+	LostTaskRecords uint64
+	Late            uint64 // records delivered after newer ones, because they came later than Options.Window, or with a later Snapshot
+	Malformed       uint64 // invalid records; not 0 only if there is a bug
 	// BufferSize is the size of each ring in bytes, less than Options.BufferSize if there was not so much memory. Rings with a
 	// name of AttachOptions.Ring may be smaller.
 	BufferSize int
@@ -85,7 +86,7 @@ func (t *Stats) Total() SourceStats {
 	total := t.Detached
 	for _, u := range t.Sources {
 		if !u.CountOnly {
-			total.add(u)
+			total.Add(u)
 		}
 	}
 	return total
@@ -116,7 +117,7 @@ func (s *Session) Stats() (Stats, error) {
 	for _, src := range s.sources {
 		t.Sources = append(t.Sources, src.stats())
 	}
-	t.Detached, t.TaskRecords, t.Late, t.Malformed = s.detached, s.tasks, s.late, s.malformed
+	t.Detached, t.Late, t.Malformed = s.detached, s.late, s.malformed
 	return t, nil
 }
 
@@ -174,7 +175,7 @@ func (src *Source) readCounts() error {
 func (src *Source) stats() SourceStats {
 	t := src.gone
 	for _, d := range src.descriptors {
-		t.add(d.stats())
+		t.Add(d.stats())
 	}
 	t.Name, t.CountOnly = src.String(), src.o.CountOnly
 	if !src.paused.since.IsZero() {

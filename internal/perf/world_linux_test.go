@@ -89,8 +89,8 @@ type sample struct {
 func sampleOf(t *testing.T, r *perf.Record) sample {
 	t.Helper()
 	require.Equal(t, perf.Sample, r.Kind)
-	require.GreaterOrEqual(t, len(r.Payload()), 16)
-	return sample{r.Source, binary.NativeEndian.Uint64(r.Payload()), binary.NativeEndian.Uint64(r.Payload()[8:])}
+	require.GreaterOrEqual(t, len(r.Raw[tracepoint.CommonSize:]), 16)
+	return sample{r.Source, binary.NativeEndian.Uint64(r.Raw[tracepoint.CommonSize:]), binary.NativeEndian.Uint64(r.Raw[tracepoint.CommonSize:][8:])}
 }
 
 // flushed returns the records written before the call.

@@ -55,7 +55,7 @@ func (s *soak) fault() {
 func (s *soak) attachFtrace() {
 	i, err := s.fs.NewInstance(fmt.Sprintf("soak-%d", os.Getpid()))
 	require.NoError(s.t, err)
-	require.NoError(s.t, i.SetBufferSize(64))
+	require.NoError(s.t, os.WriteFile(i.Path("buffer_size_kb"), []byte("64"), 0))
 	for _, name := range []string{rawName, slogName + "_info"} {
 		require.NoError(s.t, i.Event(name).Enable())
 	}

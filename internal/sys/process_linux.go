@@ -12,10 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Capabilities for reading events. The kernel accepts CapSysAdmin wherever it asks for CapPerfmon.
+// Capabilities for reading events of the kernel, where it accepts CapSysAdmin wherever it asks for CapPerfmon, and those of programs in
+// shared memory.
 const (
-	CapPerfmon  = unix.CAP_PERFMON
-	CapSysAdmin = unix.CAP_SYS_ADMIN
+	CapPerfmon       = unix.CAP_PERFMON
+	CapSysAdmin      = unix.CAP_SYS_ADMIN
+	CapDacReadSearch = unix.CAP_DAC_READ_SEARCH
+	CapSysPtrace     = unix.CAP_SYS_PTRACE
 )
 
 // HasCapability reports whether this thread's effective capabilities hold one.

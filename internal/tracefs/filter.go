@@ -3,6 +3,7 @@ package tracefs
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -105,16 +106,16 @@ func checkTrigger(trigger string) error {
 
 // explained runs a command, and adds to its error what the kernel wrote about it into error_log meanwhile.
 func (e *Event) explained(command string, run func() error) error {
-	before, readErr := e.instance.readFile("error_log")
+	before, readErr := os.ReadFile(e.instance.Path("error_log"))
 	err := run()
 	if err == nil || readErr != nil {
 		return err
 	}
-	after, readErr := e.instance.readFile("error_log")
+	after, readErr := os.ReadFile(e.instance.Path("error_log"))
 	if readErr != nil {
 		return err
 	}
-	if text := newProblem(before, after, command); text != "" {
+	if text := newProblem(string(before), string(after), command); text != "" {
 		if isParenthesis(err) {
 			return fmt.Errorf("event %s: %w: %s", e, errno.EINVAL, text)
 		}

@@ -2,12 +2,10 @@ package tracefs_test
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -272,29 +270,6 @@ func TestFailedFilter(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, filter, "%q", text)
 	}
-}
-
-// TestBufferStatsOfOneInstance: names of instances may have characters that are special in patterns.
-func TestBufferStatsOfOneInstance(t *testing.T) {
-	files := map[string]string{}
-	names := []string{"a*", "a[", "ab", `a\b`, "a?"}
-	for n, name := range names {
-		for _, cpu := range []string{"cpu0", "cpu1"} {
-			files["instances/"+name+"/per_cpu/"+cpu+"/stats"] = fmt.Sprintf("entries: %d\noverrun: 1\ncommit overrun: 2\nbytes: 99\ndropped events: 3\nread events: 4\n", n)
-		}
-	}
-	tfs := newDir(t, files)
-	for n, name := range names {
-		i, err := tfs.Instance(name)
-		require.NoError(t, err)
-		stats, err := i.BufferStats()
-		require.NoError(t, err, name)
-		assert.Equal(t, tracefs.BufferStats{Entries: 2 * uint64(n), Overrun: 2, CommitOverrun: 4, Dropped: 6, Read: 8}, stats, name)
-	}
-	_, err := newDir(t, nil).Top().BufferStats()
-	assert.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = newDir(t, map[string]string{"per_cpu/cpu0/stats": "entries: many\n"}).Top().BufferStats()
-	assert.ErrorIs(t, err, strconv.ErrSyntax)
 }
 
 func TestParseDynamicEvents(t *testing.T) {

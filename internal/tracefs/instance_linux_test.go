@@ -3,6 +3,7 @@ package tracefs_test
 import (
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"syscall"
 	"testing"
@@ -46,12 +47,13 @@ var recordStart = regexp.MustCompile(`(?m)-\d+ +\[\d+\] \S+ +\d+\.\d+: `)
 
 func TestInstance(t *testing.T) {
 	tfs, i := newInstance(t)
-	_, err := tfs.NewInstance(i.Name())
+	name := path.Base(i.Path())
+	_, err := tfs.NewInstance(name)
 	assert.ErrorIs(t, err, fs.ErrExist)
 	names, err := tfs.Instances()
 	require.NoError(t, err)
-	assert.Contains(t, names, i.Name())
-	same, err := tfs.Instance(i.Name())
+	assert.Contains(t, names, name)
+	same, err := tfs.Instance(name)
 	require.NoError(t, err)
 	assert.Equal(t, i.Path(), same.Path())
 	_, err = tfs.Instance(newName())
@@ -65,22 +67,18 @@ func TestInstance(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, on, "an instance has its own enable state")
 	}
-	require.NoError(t, i.SetBufferSize(64))
+	require.NoError(t, os.WriteFile(i.Path("buffer_size_kb"), []byte("64"), 0))
 	for n := range byte(3) {
 		write(n)
 	}
-	text, err := i.Text()
-	require.NoError(t, err)
+	text := kerneltest.ContentOf(t, i)
 	assert.Len(t, recordStart.FindAllString(text, -1), 3, text)
-	stats, err := i.BufferStats()
-	require.NoError(t, err)
-	assert.Equal(t, tracefs.BufferStats{Entries: 3}, stats)
+	assert.Equal(t, kerneltest.BufferStats{Entries: 3}, kerneltest.StatsOf(t, i))
 
 	for range 10_000 {
 		write(5)
 	}
-	stats, err = i.BufferStats()
-	require.NoError(t, err)
+	stats := kerneltest.StatsOf(t, i)
 	assert.Positive(t, stats.Overrun)
 	assert.EqualValues(t, 10_003, stats.Entries+stats.Overrun, "every record is there or counted as lost")
 	require.NoError(t, mine.Disable())
@@ -120,11 +118,7 @@ func TestFilter(t *testing.T) {
 	filter, err = e.Filter()
 	require.NoError(t, err)
 	assert.Equal(t, "status >= 50", filter)
-	entries := func() uint64 {
-		stats, err := i.BufferStats()
-		require.NoError(t, err)
-		return stats.Entries
-	}
+	entries := func() uint64 { return kerneltest.StatsOf(t, i).Entries }
 	write(49)
 	write(50)
 	assert.EqualValues(t, 1, entries())
@@ -230,8 +224,7 @@ func TestMultiFormatEvent(t *testing.T) {
 	e := i.Event(tracepoint.MultiSystem + ":" + name)
 	require.NoError(t, e.Enable())
 	write(1)
-	text, err := i.Text()
-	require.NoError(t, err)
+	text := kerneltest.ContentOf(t, i)
 	assert.Contains(t, text, name+":")
 	format, err := e.Format()
 	require.NoError(t, err)

@@ -7,7 +7,7 @@
 //	ev := i.Event("myapp_request")                // or "user_events_multi:myapp_request.0"
 //	err = ev.SetFilter(`status >= 500`)
 //	err = ev.Enable()
-//	text, err := i.Text()                         // the records so far
+//	text, err := os.ReadFile(i.Path("trace"))     // the records so far
 //
 // A [Dir] is a mounted tracefs, an [Instance] a set of ring buffers with enabled events, an [Event] a tracepoint as
 // an instance sees it. The files belong to root by default; errors wrap [fs.ErrPermission], [fs.ErrNotExist] and the

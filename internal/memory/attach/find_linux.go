@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/memory/layout"
+	"github.com/userevents/userevents-go/internal/sys"
 )
 
 // Candidate is a process that may offer events: it has locked a file.
@@ -173,7 +174,7 @@ func lacks(pid int) string {
 	const instead = "or give it CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 	program, tool := readStatus(strconv.Itoa(pid)), readStatus("self")
 	switch {
-	case tool.capabilities&capSysPtrace != 0:
+	case tool.capabilities&(1<<sys.CapSysPtrace) != 0:
 		return "this tool has CAP_SYS_PTRACE: it lacks it in the user namespace of the process, or CAP_DAC_READ_SEARCH for the directory of uid " +
 			program.uid + ", or a security module refuses"
 	case program.uid != tool.uid:
@@ -185,21 +186,13 @@ func lacks(pid int) string {
 	}
 }
 
-// Capabilities, include/uapi/linux/capability.h.
-const (
-	capDacReadSearch = 1 << 2
-	capSysPtrace     = 1 << 19
-)
-
 // Missing returns which capabilities this tool lacks to look into the processes of all users.
-func Missing() []string { return missing(readStatus("self")) }
-
-func missing(tool status) (names []string) {
+func Missing() (names []string) {
 	for _, c := range []struct {
-		name string
-		bit  uint64
-	}{{"CAP_SYS_PTRACE", capSysPtrace}, {"CAP_DAC_READ_SEARCH", capDacReadSearch}} {
-		if tool.uid != "" && tool.effective&c.bit == 0 { // else it is not known
+		name   string
+		number int
+	}{{"CAP_SYS_PTRACE", sys.CapSysPtrace}, {"CAP_DAC_READ_SEARCH", sys.CapDacReadSearch}} {
+		if has, err := sys.HasCapability(c.number); err == nil && !has {
 			names = append(names, c.name)
 		}
 	}
@@ -222,24 +215,17 @@ func Refused(processes int) error {
 type status struct {
 	uid          string
 	capabilities uint64 // permitted
-	effective    uint64
 }
 
 func readStatus(pid string) (s status) {
 	text, _ := os.ReadFile("/proc/" + pid + "/status")
-	return statusOf(string(text))
-}
-
-func statusOf(text string) (s status) {
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		switch fields := strings.Fields(value); {
 		case name == "Uid" && len(fields) > 0:
 			s.uid = fields[0]
 		case name == "CapPrm" && len(fields) > 0:
 			s.capabilities, _ = strconv.ParseUint(fields[0], 16, 64)
-		case name == "CapEff" && len(fields) > 0:
-			s.effective, _ = strconv.ParseUint(fields[0], 16, 64)
 		}
 	}
 	return s

@@ -84,7 +84,7 @@ func benchmarkRead(b *testing.B, written uevents.Transport, read reader.Transpor
 		require.NoError(b, err)
 		o.Transport = read
 		p := openPortions(b, o)
-		r := &recorder{expiry: expiry{live: p}, e: e, notes: notes{w: e.err}, began: e.now()}
+		r := &recorder{session: session{expiry: expiry{live: p}, e: e, notes: notes{w: e.err}, began: e.now()}}
 		r.file, err = f.rotation.create(b.Context(), e, f.output, ro)
 		require.NoError(b, err)
 		p.measure(b, write, func() error {

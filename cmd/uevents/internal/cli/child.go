@@ -27,11 +27,10 @@ type child struct {
 }
 
 // startChild starts a command with the streams of this process. find attaches to programs that wait for it: those of the command,
-// until the reading has ended. It calls stop when the command has ended. A signal that
-// ends this process goes to the command, so that events of its shutdown are recorded, too, and so do further ones: they do
-// not end this process before the command, since the recording would have no end. Their handler is there before the
-// command: untilSignal, which ends ctx at the first signal, has removed its own by then.
-func (e *env) startChild(ctx context.Context, command []string, find func(pid int), stop func()) (*child, error) {
+// until the reading has ended. A signal that ends this process goes to the command, so that events of its shutdown are recorded, too, and
+// so do further ones: they do not end this process before the command, since the recording would have no end. Their handler is there
+// before the command: untilSignal, which ends ctx at the first signal, has removed its own by then.
+func (e *env) startChild(ctx context.Context, command []string, find func(pid int)) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = e.in, e.out, e.err, e.environment
 	if ctx.Err() != nil {
@@ -88,7 +87,6 @@ func (e *env) startChild(ctx context.Context, command []string, find func(pid in
 		interrupted()
 		close(c.ended)
 		ended()
-		stop()
 	}()
 	return c, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,7 +214,7 @@ func (e *env) explain(o *reader.Options) error {
 		_, err := fmt.Fprintln(e.out, "no event matches (see uevents list)")
 		return err
 	}
-	_, err = table.WriteTo(e.out)
+	_, err = io.WriteString(e.out, table.String())
 	return err
 }
 

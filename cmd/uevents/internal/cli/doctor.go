@@ -75,9 +75,7 @@ The exit code is that of the first check that failed; warnings do not count.`,
 				}
 				return first
 			}
-			if err := e.printChecks(checks); err != nil {
-				return err
-			}
+			e.printChecks(checks)
 			if first == nil {
 				_, err := fmt.Fprintln(e.out, "no problems")
 				return err
@@ -90,7 +88,7 @@ The exit code is that of the first check that failed; warnings do not count.`,
 	return cmd
 }
 
-func (e *env) printChecks(checks []check) error {
+func (e *env) printChecks(checks []check) {
 	colored := e.colored()
 	width := 0
 	for _, c := range checks {
@@ -104,7 +102,6 @@ func (e *env) printChecks(checks []check) error {
 			fmt.Fprintf(e.out, "      -> %s\n", text.Printable(r))
 		}
 	}
-	return nil
 }
 
 // examination collects the results of doctor's checks, which depend on each other.

@@ -67,7 +67,7 @@ func TestOnlineCPUs(t *testing.T) {
 	require.Equal(t, 1, runtime.NumCPU())
 	stat, err := os.ReadFile("/proc/stat")
 	require.NoError(t, err)
-	cpus, err := onlineCPUs()
+	cpus, err := perf.CPUs()
 	require.NoError(t, err)
 	assert.Len(t, regexp.MustCompile(`(?m)^cpu\d+ `).FindAll(stat, -1), cpus)
 }

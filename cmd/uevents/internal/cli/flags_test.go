@@ -272,7 +272,7 @@ func FuzzParseMoment(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		m, err := parseMoment(s, rangeNow)
+		m, err := parseMoment("--since", s, rangeNow)
 		if err != nil {
 			require.Zero(t, m)
 			return

@@ -16,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/perf"
-	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -143,16 +142,6 @@ func (e *env) explainFlight(o *flight.Options) error {
 	return e.explain(&trigger)
 }
 
-// onlineCPUs returns how many CPUs have rings, which are more than uevents may use where its affinity is limited.
-func onlineCPUs() (int, error) {
-	s, err := perf.Open(tracefs.At(tracefs.DefaultDir), nil) // attaches to nothing
-	if err != nil {
-		return 0, err
-	}
-	st, err := s.Stats()
-	return st.CPUs, errors.Join(err, s.Close())
-}
-
 // tryToWrite returns the error of creating a file. Without it, what is wrong with the directory would show when a trigger fires,
 // and the records before it would be gone.
 func tryToWrite(directory string) error {
@@ -171,9 +160,6 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if f.explain {
 		return e.explainFlight(&o)
 	}
-	if err := e.command(&o.Reader, patterns, command); err != nil {
-		return err
-	}
 	if st, err := os.Stat(f.directory); errors.Is(err, fs.ErrNotExist) {
 		return hintError{fmt.Errorf("the directory for the files: %w", err), "create it, or choose another one: -o DIR"}
 	} else if err != nil {
@@ -181,13 +167,13 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	} else if !st.IsDir() {
 		return usageError{fmt.Errorf("%s is no directory", f.directory)}
 	}
+	if _, err := e.prepare(&f.selection, &o.Reader, patterns, command); err != nil {
+		return err
+	}
 	if err := tryToWrite(f.directory); err != nil {
 		return err
 	}
-	if err := e.selectTransport(&o.Reader); err != nil {
-		return err
-	}
-	cpus, err := onlineCPUs()
+	cpus, err := perf.CPUs() // which are more than uevents may use where its affinity is limited
 	if err != nil {
 		return hintForOpen(err)
 	}
@@ -197,7 +183,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		signal.Notify(signals, dumpSignals...)
 		defer signal.Stop(signals)
 	}
-	p := &pilot{e: e, f: f, command: command, signals: signals, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
+	p := &pilot{e: e, f: f, command: command, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
 	p.recording = recordingOptions{live: true, weight: f.weight}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
@@ -206,7 +192,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if o.Tail != nil {
 		p.names = append(p.names, missingNames{e: e, where: o.Tail.When})
 	}
-	o.Reader.Notify = p.notice
+	o.Reader.Notify, o.Signals = p.notice, signals
 	if p.recorder, err = flight.Arm(o); err != nil {
 		return hintForOpen(err)
 	}

@@ -27,7 +27,6 @@ type pilot struct {
 	recorder  *flight.Recorder
 	recording recordingOptions
 	limiter   *flight.Limiter
-	signals   <-chan os.Signal
 	names     []missingNames // of the condition on what is kept, of the trigger, and of --when
 
 	mu    sync.Mutex
@@ -119,7 +118,7 @@ func (p *pilot) run(ctx context.Context) error {
 	if len(p.command) == 0 {
 		return errors.Join(p.fly(ctx), p.summary(), p.unwrittenError())
 	}
-	running, err := p.e.startChild(ctx, p.command, p.recorder.AttachProcess, func() {})
+	running, err := p.e.startChild(ctx, p.command, p.recorder.AttachProcess)
 	if err != nil {
 		return err
 	}
@@ -138,7 +137,6 @@ func (p *pilot) wants() bool { return p.f.dumps == 0 || p.files < p.f.dumps }
 
 // fly writes files until ctx is done, or the requested number is written.
 func (p *pilot) fly(ctx context.Context) error {
-	go p.passSignals(ctx)
 	for p.wants() {
 		cause, err := p.recorder.Wait(ctx)
 		if ctx.Err() != nil {
@@ -184,17 +182,6 @@ func (p *pilot) last(ctx context.Context, ended error, interrupted bool) error {
 		err = errors.Join(err, p.caused(ctx, cause))
 	}
 	return err
-}
-
-func (p *pilot) passSignals(ctx context.Context) {
-	for {
-		select {
-		case <-p.signals:
-			p.recorder.Signal()
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // hold counts a trigger beyond the rate. It reports the first one after a file.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -195,11 +196,8 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 		err = e.inUevents(ctx, h, s, f)
 	}
 	if err == nil && f.log2 {
-		return h, h.ranges(f)
+		err = h.ranges(f)
 	}
-	slices.SortFunc(h.Rows, func(a, b histRow) int {
-		return cmp.Or(cmp.Compare(b.Hits, a.Hits), slices.CompareFunc(a.Keys, b.Keys, compareKeys))
-	})
 	return h, err
 }
 
@@ -269,7 +267,7 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 		}
 		table.Add(append(cells, strings.Repeat("#", int(1+19*r.Hits/most)))...)
 	}
-	if _, err := table.WriteTo(e.out); err != nil {
+	if _, err := io.WriteString(e.out, table.String()); err != nil {
 		return err
 	}
 	if n := len(h.Rows) - len(shown); n > 0 {

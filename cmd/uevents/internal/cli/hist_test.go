@@ -68,16 +68,16 @@ func TestParseHistogram(t *testing.T) {
 	task := &histTask{by: byRoute.by, sum: "ns", signed: true}
 	h := &histogram{Event: "user_events:h", By: []string{"route"}, Sum: "ns"}
 	require.NoError(t, h.parse(histByText, task))
-	assert.Equal(t, []histRow{histRowOf(3, 3600000, "/users/{id}"), histRowOf(3, 42000000, "/login"), histRowOf(3, -21, `/a } hitcount: 5\n{ route: x`)}, h.Rows)
+	assert.Equal(t, []histRow{histRowOf(3, -21, `/a } hitcount: 5\n{ route: x`), histRowOf(3, 42000000, "/login"), histRowOf(3, 3600000, "/users/{id}")}, h.Rows)
 
 	task.signed = false
 	h = &histogram{Event: "user_events:h", By: []string{"route"}, Sum: "ns"}
 	require.NoError(t, h.parse(histByText, task))
-	assert.Equal(t, float64(math.MaxUint64-20), h.Rows[2].Sum, "of a field without sign")
+	assert.Equal(t, float64(math.MaxUint64-20), h.Rows[0].Sum, "of a field without sign")
 
 	h = &histogram{By: []string{"status"}}
 	require.NoError(t, h.parse(histByNumber, byStatus))
-	assert.Equal(t, []histRow{histRowOf(3, 0, "500"), histRowOf(6, 0, "200")}, h.Rows)
+	assert.Equal(t, []histRow{histRowOf(6, 0, "200"), histRowOf(3, 0, "500")}, h.Rows)
 	assert.EqualValues(t, 4, h.Dropped)
 
 	h = &histogram{By: []string{"status"}}
@@ -193,11 +193,11 @@ func TestManyValues(t *testing.T) {
 			rows.add([]string{strconv.Itoa(n)}, new(2.0), false)
 		}
 	}
-	list := rows.list(&histFlags{})
+	list := rows.list()
 	assert.Len(t, list, maxHistRows)
 	assert.Contains(t, list, histRowOf(2, 4, "0"))
 	assert.EqualValues(t, 6, rows.dropped)
-	assert.Equal(t, []histRow{}, new(histRows).list(&histFlags{}), "an empty list in JSON")
+	assert.Equal(t, []histRow{}, new(histRows).list(), "an empty list in JSON")
 }
 
 // TestLongValues: long values take no more memory than many.
@@ -269,7 +269,7 @@ Totals:
 	for _, v := range []int64{0, 1, 2, 3, 4, 5, 1_000_000, math.MaxInt64, -1, -5} {
 		rows.add([]string{log2Key(v)}, nil, false)
 	}
-	for _, h := range []*histogram{kernel, {Rows: rows.list(&histFlags{})}} {
+	for _, h := range []*histogram{kernel, {Rows: rows.list()}} {
 		assert.NoError(t, h.ranges(&histFlags{by: []string{"latency_ns"}}))
 		assert.Equal(t, []histRow{histRowOf(2, 0, "up to 1"), histRowOf(1, 0, "2..2"), histRowOf(2, 0, "3..4"), histRowOf(1, 0, "5..8"), histRowOf(1, 0, "524289..1048576"), histRowOf(1, 0, "above 4611686018427387904"), histRowOf(2, 0, "negative, or above 2^63")}, h.Rows)
 	}
@@ -321,7 +321,7 @@ func TestHistCounter(t *testing.T) {
 			ev.Raw = raw
 			require.NoError(t, c.add(&ev))
 		}
-		rows = c.rows.list(f)
+		rows = c.rows.list()
 		slices.SortFunc(rows, func(a, b histRow) int { return slices.Compare(a.Keys, b.Keys) })
 		for i := range rows {
 			rows[i].sketch = sketch{}

@@ -160,9 +160,9 @@ func (h *histogram) parse(hist string, task *histTask) error {
 	if !ok || !header || t == nil {
 		return fmt.Errorf("histogram of %s: the kernel's text is not understood", h.Event)
 	}
+	var rows histRows
 	var hits uint64
-	entry := ""
-	h.Rows = []histRow{}
+	entries, entry := 0, ""
 	for line := range strings.Lines(body) {
 		entry += line
 		value, isEntry := strings.CutPrefix(strings.TrimSuffix(entry, "\n"), "{ "+task.by[0].Name+": ")
@@ -190,48 +190,42 @@ func (h *histogram) parse(hist string, task *histTask) error {
 		if task.sum != "" {
 			row.Numbers = n // the field is in all records
 		}
-		h.Rows = append(h.Rows, row)
+		h.add(&rows, task, row)
+		entries++
 		hits += n
 		entry = ""
 	}
 	// A hit is counted in the total first. When the histogram was paused, each CPU can have been in between.
 	total, err := strconv.ParseUint(t[1], 10, 64)
-	if err != nil || entry != "" || strconv.Itoa(len(h.Rows)) != t[2] || hits > total || total-hits > uint64(runtime.NumCPU()) {
+	if err != nil || entry != "" || strconv.Itoa(entries) != t[2] || hits > total || total-hits > uint64(runtime.NumCPU()) {
 		return fmt.Errorf("histogram of %s: values of %s cannot be told apart, as a program writes texts of several lines", h.Event, strings.Join(h.By, ", "))
 	}
 	h.Dropped, _ = strconv.ParseUint(t[3], 10, 64)
-	h.merge(task)
+	h.Dropped += rows.dropped
+	h.Rows = rows.list()
 	return nil
 }
 
-// merge makes one row of those with the same keys, such as of several levels that are TRACE, and none of records without a level.
-func (h *histogram) merge(task *histTask) {
+// add adds an entry of the kernel to its row. Several entries have the same keys, such as those of several levels that are TRACE. Records
+// without a level have no row.
+func (h *histogram) add(rows *histRows, task *histTask, entry histRow) {
 	undefined := reader.Severity(0).String()
-	var rows []histRow
-	at := map[string]int{}
-	for _, r := range h.Rows {
-		lacks := 0
-		for i, by := range task.by {
-			if by.name == "level" && by.isNumber() && r.Keys[i] == undefined {
-				r.Keys[i] = ""
-				lacks++
-			}
-		}
-		key := strings.Join(r.Keys, "\n") // which printable texts do not have
-		i, there := at[key]
-		switch {
-		case lacks == len(task.by):
-			h.Without += r.Hits
-		case there:
-			rows[i].Hits += r.Hits
-			rows[i].Sum += r.Sum
-			rows[i].Numbers += r.Numbers
-		default:
-			at[key] = len(rows)
-			rows = append(rows, r)
+	lacks := 0
+	for i, by := range task.by {
+		if by.name == "level" && by.isNumber() && entry.Keys[i] == undefined {
+			entry.Keys[i] = ""
+			lacks++
 		}
 	}
-	h.Rows = append(h.Rows[:0], rows...)
+	if lacks == len(task.by) {
+		h.Without += entry.Hits
+	} else if row := rows.of(entry.Keys); row != nil {
+		row.Hits += entry.Hits
+		row.Sum += entry.Sum
+		row.Numbers += entry.Numbers
+	} else {
+		rows.dropped += entry.Hits
+	}
 }
 
 // keys returns the keys of an entry: the value of the first field, and behind its name that of the second. A text can imitate what

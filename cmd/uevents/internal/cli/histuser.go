@@ -62,7 +62,7 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 			return err
 		}
 	}
-	h.Rows = counter.rows.list(f)
+	h.Rows = counter.rows.list()
 	stats, err := s.Stats()
 	h.Dropped = stats.Total.Lost + counter.rows.dropped
 	h.Without, h.Unsummed, h.Unselected = counter.without, counter.unsummed, stats.Unselected
@@ -182,22 +182,27 @@ const (
 	maxHistBuckets = 1 << 20
 )
 
-// add counts a record, and the number that it has to sum up, if any, of which there can be percentiles.
-func (r *histRows) add(keys []string, n *float64, percentiles bool) {
+// of returns the row of keys, which may be new; nil if there is no room for it.
+func (r *histRows) of(keys []string) *histRow {
 	key := strings.Join(keys, "\n") // which printable texts do not have
 	row := r.rows[key]
-	switch {
-	case row != nil:
-	case len(r.rows) == maxHistRows || r.bytes+len(key) > maxHistBytes:
-		r.dropped++
-		return
-	default:
+	if row == nil && len(r.rows) < maxHistRows && r.bytes+len(key) <= maxHistBytes {
 		if r.rows == nil {
 			r.rows = map[string]*histRow{}
 		}
-		row = &histRow{Keys: append([]string(nil), keys...)}
+		row = &histRow{Keys: slices.Clone(keys)}
 		r.rows[key] = row
 		r.bytes += len(key)
+	}
+	return row
+}
+
+// add counts a record, and the number that it has to sum up, if any, of which there can be percentiles.
+func (r *histRows) add(keys []string, n *float64, percentiles bool) {
+	row := r.of(keys)
+	if row == nil {
+		r.dropped++
+		return
 	}
 	row.Hits++
 	if n == nil {
@@ -210,14 +215,16 @@ func (r *histRows) add(keys []string, n *float64, percentiles bool) {
 	}
 }
 
-func (r *histRows) list(f *histFlags) []histRow {
+// list returns the rows, the most frequent first.
+func (r *histRows) list() []histRow {
 	list := []histRow{}
 	for _, row := range r.rows {
-		if f.percentiles {
-			row.Percentiles = row.sketch.percentiles()
-		}
+		row.Percentiles = row.sketch.percentiles()
 		list = append(list, *row)
 	}
+	slices.SortFunc(list, func(a, b histRow) int {
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), slices.CompareFunc(a.Keys, b.Keys, compareKeys))
+	})
 	return list
 }
 
@@ -282,19 +289,12 @@ func (s *sketch) nearest(b int) int {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-const (
-	perPower = 32
-	// bias makes the buckets of all positive numbers positive: the smallest power of a float64 is -1073.
-	bias = 1100 * perPower
-)
+// bucketBits are the lower bits of a float64, in which the numbers of a bucket differ: it has 5 bits of the fraction.
+const bucketBits = 52 - 5
 
 // bucketOf returns the bucket of a number. Those of larger numbers are larger.
 func bucketOf(v float64) int {
-	if v == 0 {
-		return 0
-	}
-	fraction, power := math.Frexp(math.Abs(v)) // 0.5 <= fraction < 1
-	b := bias + power*perPower + int((fraction-0.5)*2*perPower)
+	b := int(math.Float64bits(math.Abs(v)) >> bucketBits)
 	if v < 0 {
 		return -b
 	}
@@ -302,18 +302,13 @@ func bucketOf(v float64) int {
 }
 
 func middle(b int) float64 {
-	if b < 0 {
+	switch {
+	case b < 0:
 		return -middle(-b)
-	}
-	if b == 0 {
+	case b == 0:
 		return 0
 	}
-	b -= bias
-	power := b / perPower
-	if b%perPower < 0 {
-		power--
-	}
-	return math.Ldexp(0.5+(float64(b-power*perPower)+0.5)/(2*perPower), power)
+	return math.Float64frombits(uint64(b)<<bucketBits | 1<<(bucketBits-1))
 }
 
 func (s *sketch) percentiles() *percentiles {

@@ -110,16 +110,10 @@ func (e *env) printEvents(list []event) error {
 		}
 	}
 	if len(list) > 0 {
-		if _, err := table.WriteTo(&b); err != nil {
-			return err
-		}
+		b.WriteString(table.String())
 	}
 	if len(listed) > 0 {
-		b.WriteByte('\n')
-		if _, err := programs.WriteTo(&b); err != nil {
-			return err
-		}
-		b.WriteByte('\n')
+		b.WriteString("\n" + programs.String() + "\n")
 	}
 	fmt.Fprintf(&b, "%s, %d enabled\n", output.Plural(len(list), "event"), enabled)
 	_, err := fmt.Fprint(e.out, b.String())

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +26,10 @@ type merged struct {
 	open     func(path string) (recordedInput, error)
 	lost     func(name string, n uint64, at time.Time) error // see jsonlines.Reader
 	unwanted func(at time.Time) bool
-	wall     bool // the time of day is necessary
-	files    fileHeap
-	one      bool  // errors are of the only file: its name is not in them
-	errs     error // of files that were not read to their end
+	wall     bool          // the time of day is necessary
+	files    []*mergedFile // in order of the time of their next record, and for equal times in that of the command line
+	one      bool          // errors are of the only file: its name is not in them
+	errs     error         // of files that were not read to their end
 
 	missing missingParts
 }
@@ -59,7 +59,7 @@ func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Tab
 		f := &mergedFile{path: path, number: i}
 		var err error
 		switch st, statErr := os.Stat(path); {
-		case path == "-" && m.has("-"):
+		case path == "-" && slices.ContainsFunc(m.files, func(f *mergedFile) bool { return f.path == "-" }):
 			err = usageError{errors.New("- is standard input, which can be read once")}
 		case m.one || path == "-" || statErr != nil || !st.Mode().IsRegular():
 			f.in, err = m.open(path)
@@ -74,17 +74,8 @@ func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Tab
 		}
 		m.files = append(m.files, f)
 	}
-	heap.Init(&m.files)
+	slices.SortFunc(m.files, compareFiles)
 	return m, nil
-}
-
-func (m *merged) has(path string) bool {
-	for _, f := range m.files {
-		if f.path == path {
-			return true
-		}
-	}
-	return false
 }
 
 // firstTime returns the time of the first record that can be read, or no time: what is wrong with a file is said when it is read.
@@ -116,12 +107,14 @@ func (m *merged) Next(ev *reader.Event) error {
 		}
 		switch err := m.advance(f); {
 		case err == nil:
-			heap.Fix(&m.files, 0)
+			i, _ := slices.BinarySearchFunc(m.files[1:], f, compareFiles)
+			copy(m.files, m.files[1:1+i])
+			m.files[i] = f
 		case ofOneRecord(err):
 			return m.name(f, err)
 		default:
 			m.close(f)
-			heap.Pop(&m.files)
+			m.files = slices.Delete(m.files, 0, 1)
 			switch {
 			case errors.Is(err, io.EOF):
 				continue
@@ -181,26 +174,8 @@ func (m *merged) close(f *mergedFile) {
 	f.in = recordedInput{}
 }
 
-// fileHeap is a heap of files by the time of their next record, and for equal times by their order in the command line.
-type fileHeap []*mergedFile
-
-func (h fileHeap) Len() int { return len(h) }
-func (h fileHeap) Less(i, j int) bool {
-	if c := h[i].time.Compare(h[j].time); c != 0 {
-		return c < 0
-	}
-	return h[i].number < h[j].number
-}
-func (h fileHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h *fileHeap) Push(x any) { *h = append(*h, x.(*mergedFile)) }
-
-func (h *fileHeap) Pop() any {
-	last := len(*h) - 1
-	f := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return f
+func compareFiles(f, g *mergedFile) int {
+	return cmp.Or(f.time.Compare(g.time), cmp.Compare(f.number, g.number))
 }
 
 type missingParts struct {

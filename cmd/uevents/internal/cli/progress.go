@@ -19,19 +19,10 @@ func (e *env) say(format string, args ...any) {
 
 // progress is a line on a terminal that is rewritten in place.
 type progress struct {
-	e        *env
-	began    time.Time
-	terminal bool
-	drawn    bool
+	e     *env
+	began time.Time
+	drawn bool
 }
-
-func newProgress(e *env, began time.Time) *progress {
-	_, terminal := e.terminal(e.err)
-	return &progress{e: e, began: began, terminal: terminal}
-}
-
-// shown reports whether the line is shown: standard error is a terminal.
-func (p *progress) shown() bool { return p.terminal }
 
 func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
 	elapsed := p.e.now().Sub(p.began).Round(time.Second)
@@ -48,8 +39,6 @@ func (p *progress) clear() {
 		p.drawn = false
 	}
 }
-
-func (p *progress) end() { p.clear() }
 
 type count struct {
 	n    uint64

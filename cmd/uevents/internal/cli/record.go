@@ -15,7 +15,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 )
 
@@ -131,38 +130,24 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
-	if f.explain {
-		return e.explain(o)
-	}
-	if err := e.command(o, patterns, command); err != nil {
-		return err
-	}
-	if err := e.selectTransport(o); err != nil {
+	if explained, err := e.prepare(&f.selection, o, patterns, command); explained || err != nil {
 		return err
 	}
 	ro.live = true
-	r := &recorder{e: e, notes: notes{w: e.err, buffer: o.BufferSize, limit: o.Limit}, began: e.now()}
+	r := &recorder{session: session{e: e, notes: notes{w: e.err, buffer: o.BufferSize, limit: o.Limit}}}
 	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
 	o.Notify = r.notice
-	r.expiry = e.expire(f.duration)
-	if r.live, err = f.tail.open(e, o); err != nil {
-		return errors.Join(hintForOpen(err), r.end())
+	if err := r.open(o, &f.tail, f.duration); err != nil {
+		return err
 	}
-	r.names.tail = bufferOf(r.live)
-	f.tail.sayLimited(e, o)
 	err = r.run(ctx, f, ro, patterns, command)
 	return errors.Join(err, r.end())
 }
 
 type recorder struct {
-	expiry
+	session
 
-	e     *env
-	file  *rotation
-	notes notes
-	names missingNames
-	began time.Time
-
+	file    *rotation
 	counted contents
 	bytes   uint64 // of the records in the rings
 }
@@ -201,22 +186,16 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 
 // recordUntil writes records until ctx is done or the command has ended, closes the file, and waits for the command.
 func (r *recorder) recordUntil(ctx context.Context, command []string) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var running *child
-	if len(command) > 0 {
-		var err error
-		if running, err = r.e.startChild(ctx, command, r.live.AttachProcess, stop); err != nil {
-			return errors.Join(err, r.file.Close())
-		}
-		ctx = running.recording
+	running, ctx, err := r.start(ctx, command)
+	if err != nil {
+		return errors.Join(err, r.file.Close())
 	}
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() {
 		r.file.limitPipe()
 		stopped <- r.live.Stop()
 	})
-	err := r.write()
+	err = r.write()
 	if !end() {
 		err = errors.Join(err, <-stopped)
 	}
@@ -227,18 +206,14 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 	if err != nil && running.runs() {
 		r.e.say("! recording has ended, %s goes on: %s", command[0], err)
 	}
-	err = errors.Join(err, r.end())
-	if ended := running.wait(); err == nil {
-		err = ended
-	}
-	return err
+	return r.wait(running, err)
 }
 
 // write writes records until there are no more, and reports progress once a second.
 func (r *recorder) write() error {
 	var ev reader.Event
-	progress := newProgress(r.e, r.began)
-	defer progress.end()
+	progress := &progress{e: r.e, began: r.began}
+	defer progress.clear()
 	next := r.e.now().Add(time.Second)
 	r.live.SetDeadline(next)
 	for {
@@ -281,11 +256,8 @@ func (r *recorder) tick(p *progress) error {
 		return err
 	}
 	p.clear()
-	for _, line := range r.names.tick(r.e.now()) {
-		r.notes.add("%s", text.Printable(line))
-	}
-	r.notes.flush()
-	if !p.shown() {
+	r.say()
+	if _, terminal := r.e.terminal(r.e.err); !terminal {
 		return nil
 	}
 	st, err := r.live.Stats()

@@ -29,7 +29,8 @@ type recordingFormat struct {
 	stack  bool   // it needs the stacks of events
 	json   bool   // package output writes it, from the JSON of attributes
 	parts  bool   // each record is in the file as soon as it is written, and needs none of another file
-	open   func(r *recording, o *recordingOptions) (output.Writer, error)
+	// open returns the writer of a file; nil for OTLP, which has several.
+	open func(to io.Writer, o *recordingOptions) (output.Writer, error)
 }
 
 // recordingFormats are all formats. A longer suffix comes before its own ending.
@@ -37,39 +38,46 @@ var recordingFormats = []recordingFormat{
 	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", json: true, parts: true, open: openText("json")},
 	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", json: true, parts: true, open: openText("text")},
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
-	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it", open: openOTLP},
+	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it"},
 	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof, with the ids of spans as tags", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
 }
 
-func openText(name string) func(*recording, *recordingOptions) (output.Writer, error) {
-	return func(r *recording, o *recordingOptions) (output.Writer, error) {
-		w, err := r.buffered()
-		if err != nil {
-			return nil, err
-		}
-		return output.New(name, w, output.Options{Stack: o.stack, Today: time.Unix(0, 0)}) // it is read on another day
+func openText(name string) func(io.Writer, *recordingOptions) (output.Writer, error) {
+	return func(to io.Writer, o *recordingOptions) (output.Writer, error) {
+		return output.New(name, to, output.Options{Stack: o.stack, Today: time.Unix(0, 0)}) // it is read on another day
 	}
 }
 
-func openPerfetto(r *recording, o *recordingOptions) (output.Writer, error) {
-	w, err := r.buffered()
-	if err != nil {
-		return nil, err
-	}
+func openPerfetto(to io.Writer, o *recordingOptions) (output.Writer, error) {
 	var options perfetto.Options
 	if o.live {
 		options.Clocks = perfetto.MachineClocks
 	}
-	return perfetto.NewWriter(w, options), nil
+	return perfetto.NewWriter(to, options), nil
+}
+
+func openProfile(to io.Writer, o *recordingOptions) (output.Writer, error) {
+	return profile.NewWriter(to, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
+}
+
+func (r *recording) open() (output.Writer, error) {
+	if r.format.open == nil {
+		return r.openOTLP()
+	}
+	f, err := r.create(r.path)
+	if err != nil {
+		return nil, err
+	}
+	return r.format.open(f.buffered, r.o)
 }
 
 // openOTLP creates the file of a signal with its first data. Files of an earlier recording with this name would be
 // taken for parts of this one: openOTLP removes them, or without replace returns an error.
-func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
+func (r *recording) openOTLP() (output.Writer, error) {
 	base := strings.TrimSuffix(r.path, r.format.suffix)
 	name := func(signal string) string { return base + "." + signal + r.format.suffix }
 	for _, signal := range []string{otlpfile.Logs, otlpfile.Traces, otlpfile.Metrics} {
-		if !o.replace {
+		if !r.o.replace {
 			if _, err := os.Lstat(name(signal)); err == nil {
 				return nil, hintForFile(&fs.PathError{Op: "create", Path: name(signal), Err: fs.ErrExist})
 			}
@@ -86,14 +94,6 @@ func openOTLP(r *recording, o *recordingOptions) (output.Writer, error) {
 		}
 		return f.buffered, nil
 	}), nil
-}
-
-func openProfile(r *recording, o *recordingOptions) (output.Writer, error) {
-	w, err := r.buffered()
-	if err != nil {
-		return nil, err
-	}
-	return profile.NewWriter(w, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
 }
 
 type recordingOptions struct {
@@ -125,7 +125,7 @@ func createRecording(ctx context.Context, path string, o *recordingOptions) (*re
 		return nil, err
 	}
 	r := &recording{ctx: ctx, path: path, format: format, o: o}
-	if r.Writer, err = format.open(r, o); err != nil {
+	if r.Writer, err = r.open(); err != nil {
 		return nil, hintForFile(errors.Join(err, r.discard()))
 	}
 	return r, nil
@@ -351,14 +351,6 @@ func (r *recording) empty(f *os.File, st fs.FileInfo) error {
 	return f.Truncate(0)
 }
 
-func (r *recording) buffered() (io.Writer, error) {
-	f, err := r.create(r.path)
-	if err != nil {
-		return nil, err
-	}
-	return f.buffered, nil
-}
-
 func hintForFile(err error) error {
 	switch {
 	case noSpace(err):
@@ -382,18 +374,11 @@ func formatOf(path, name string) (*recordingFormat, error) {
 	if name != "" {
 		return nil, usageError{fmt.Errorf("format %q is none of %s", name, strings.Join(formatNames(), ", "))}
 	}
-	return nil, usageError{fmt.Errorf("%q has no format: names end in %s; see --format", path, strings.Join(suffixes(), ", "))}
+	return nil, usageError{fmt.Errorf("%q has no format: names end in .%s; see --format", path, strings.Join(formatNames(), ", ."))}
 }
 
 // name returns the name of the format: its suffix without the dot.
 func (f *recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
-
-func suffixes() (list []string) {
-	for _, f := range recordingFormats {
-		list = append(list, f.suffix)
-	}
-	return list
-}
 
 func formatNames() (names []string) {
 	for i := range recordingFormats {

@@ -90,7 +90,7 @@ func TestChildSecondSignal(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	const command = `trap 'echo INT' INT; trap 'echo TERM' TERM; echo ready; until [ -e "$0" ]; do sleep 0.02; done; exit 3`
 	end := filepath.Join(t.TempDir(), "end")
-	child, err := (&feed{}).env(t, &out, &errs).startChild(ctx, []string{"sh", "-c", command, end}, nil, func() {})
+	child, err := (&feed{}).env(t, &out, &errs).startChild(ctx, []string{"sh", "-c", command, end}, nil)
 	require.NoError(t, err)
 	says := func(want string) {
 		t.Helper()
@@ -142,7 +142,7 @@ func TestChildSignal(t *testing.T) {
 		e := (&feed{}).env(t, &out, &errs)
 		e.foreground = func() bool { return c.foreground }
 		ctx, cancel := context.WithCancelCause(t.Context())
-		child, err := e.startChild(ctx, []string{"sh", "-c", command}, nil, func() {})
+		child, err := e.startChild(ctx, []string{"sh", "-c", command}, nil)
 		require.NoError(t, err)
 		testscale.Eventually(t, func() bool { return out.String() == "ready\n" }, "%s", &errs)
 		cancel(endedBy{c.signal})

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/structevent"
@@ -40,7 +39,7 @@ func (x *examination) roundTrip() {
 		x.skip(checkRoundTrip, checkRead)
 		return
 	}
-	each, err := x.readBack()
+	each, err := readBack(x.event, &reader.Options{Transport: reader.TransportKernel, Tracefs: x.dir.Path()})
 	if err != nil {
 		x.fail(checkRoundTrip, err)
 		return
@@ -60,12 +59,17 @@ func memoryRoundTrip() (each time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	name := probeName + strconv.Itoa(os.Getpid())
-	ev, err := structevent.Define[probe](p, name, nil)
+	ev, err := structevent.Define[probe](p, probeName+strconv.Itoa(os.Getpid()), nil)
 	if err != nil {
 		return 0, err
 	}
-	r, err := reader.Open(&reader.Options{Events: []string{name}, Transport: reader.TransportMemory, Processes: []int{os.Getpid()}, NoFollow: true})
+	return readBack(ev, &reader.Options{Transport: reader.TransportMemory, Processes: []int{os.Getpid()}})
+}
+
+// readBack writes records, reads them with these options, and returns the time that the writing program needs for a record.
+func readBack(ev *structevent.Event[probe], o *reader.Options) (each time.Duration, err error) {
+	o.Events, o.NoFollow = []string{ev.Name()}, true
+	r, err := reader.Open(o)
 	if err != nil {
 		return 0, err
 	}
@@ -80,47 +84,6 @@ func memoryRoundTrip() (each time.Duration, err error) {
 	for i := range probes {
 		if err := r.Next(&event); err != nil {
 			return 0, fmt.Errorf("%d of %d records were read: %w", i, probes, err)
-		}
-		if err := compareProbe(i, &event); err != nil {
-			return 0, err
-		}
-	}
-	return each, nil
-}
-
-// readBack returns the time that the writing program needs for a record.
-func (x *examination) readBack() (each time.Duration, err error) {
-	s, err := perf.Open(x.dir, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	source, err := s.Attach(x.any().String(), nil)
-	if err != nil {
-		return 0, err
-	}
-	format, err := source.Event().Format()
-	if err != nil {
-		return 0, err
-	}
-	decoder, err := reader.NewDecoder(source.Event().System(), format)
-	if err != nil {
-		return 0, err
-	}
-	if each, err = writeProbes(x.event); err != nil {
-		return 0, err
-	}
-	if err := s.Flush(); err != nil {
-		return 0, err
-	}
-	var record perf.Record
-	var event reader.Event
-	for i := range probes {
-		if err := s.ReadInto(&record); err != nil {
-			return 0, fmt.Errorf("%d of %d records were read: %w", i, probes, err)
-		}
-		if err := decoder.Decode(record.Raw, &event, nil); err != nil {
-			return 0, err
 		}
 		if err := compareProbe(i, &event); err != nil {
 			return 0, err

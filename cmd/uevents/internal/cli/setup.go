@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -134,55 +135,59 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, str
 		p.Steps = append(p.Steps, setupStep{File: perfaccess.SysctlFile, Content: perfaccess.SysctlContent, Lasts: survives})
 		add(survives+", with that file", "sysctl", "-p", perfaccess.SysctlFile)
 	}
-	now := [][]string{
-		{"mount", "-o", "remount,gid=" + gidOf(group) + fmt.Sprintf(",mode=%o", mode), dir.Path()},
+	var unit []string
+	for _, command := range [][]string{
+		{"mount", "-o", fmt.Sprintf("remount,gid=%s,mode=%o", shellGID(group), mode), dir.Path()},
 		{"chmod", "g+w", dir.Path(tracefs.DataFile)},
-	}
-	for _, command := range now {
-		if systemd {
-			add(untilRestart, command...)
-		} else {
+	} {
+		if !systemd {
 			add(untilRestart+": without systemd, have it run at each start", command...)
+			continue
 		}
+		add(untilRestart, command...)
+		line := "ExecStart="
+		for _, word := range command {
+			line += unitWord(strings.ReplaceAll(word, shellGID(group), unknownGID)) + " "
+		}
+		unit = append(unit, strings.TrimSuffix(line, " "))
 	}
 	if systemd {
-		p.Steps = append(p.Steps, setupStep{File: unitFile, Lasts: survives + "; does the two lines above at each start"})
+		content := "# Written by uevents setup " + group + ".\n[Unit]\nDescription=Let group " + group + " read user_events\n" +
+			"After=sys-kernel-tracing.mount\nRequires=sys-kernel-tracing.mount\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n" +
+			strings.Join(unit, "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n"
+		p.Steps = append(p.Steps, setupStep{File: unitFile, Content: content, Lasts: survives + "; does the two lines above at each start"})
 		add(survives, "systemctl", "enable", filepath.Base(unitFile))
 	}
 	p.fillIn()
 	return p
 }
 
-// fillIn completes the steps that depend on the number of the group.
+// unknownGID is the number of the group in the unit while the group does not exist: systemd expands no commands.
+const unknownGID = "NUMBER_OF_THE_GROUP"
+
+// shellGID is a shell expression for the number of a group that does not exist yet. The kernel takes no name.
+func shellGID(group string) string { return "$(getent group " + group + " | cut -d: -f3)" }
+
+// fillIn sets the number of the group in the steps, once the group exists.
 func (p *setupPlan) fillIn() {
-	var lines []string
+	g, err := user.LookupGroup(p.Group)
+	if err != nil {
+		return
+	}
+	number := strings.NewReplacer(shellGID(p.Group), g.Gid, unknownGID, g.Gid)
 	for n := range p.Steps {
 		s := &p.Steps[n]
 		for i, word := range s.Command {
-			if rest, ok := strings.CutPrefix(word, "remount,gid="); ok {
-				_, mode, _ := strings.Cut(rest, ",mode=")
-				s.Command[i] = "remount,gid=" + gidOf(p.Group) + ",mode=" + mode
-			}
+			s.Command[i] = number.Replace(word)
 		}
-		if strings.HasPrefix(s.Lasts, untilRestart) {
-			var words []string
-			for _, word := range s.Command {
-				words = append(words, unitWord(strings.ReplaceAll(word, shellGID(p.Group), "NUMBER_OF_THE_GROUP")))
-			}
-			lines = append(lines, "ExecStart="+strings.Join(words, " "))
-		}
-		if s.File == unitFile {
-			s.Content = "# Written by uevents setup " + p.Group + ".\n[Unit]\nDescription=Let group " + p.Group + " read user_events\n" +
-				"After=sys-kernel-tracing.mount\nRequires=sys-kernel-tracing.mount\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n" +
-				strings.Join(lines, "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n"
-		}
+		s.Content = number.Replace(s.Content)
 	}
 }
 
 func (p *setupPlan) commandLine(s *setupStep) string {
 	var words []string
 	for _, word := range s.Command {
-		if !strings.HasPrefix(word, "remount,gid=") { // which can have a command for the shell
+		if !strings.Contains(word, shellGID(p.Group)) { // which is for the shell
 			word = shellWord(word)
 		}
 		words = append(words, word)
@@ -250,7 +255,7 @@ func (p *setupPlan) print(e *env) error {
 		}
 		table.Add(what, "# "+s.Lasts)
 	}
-	if _, err := table.WriteTo(e.out); err != nil {
+	if _, err := io.WriteString(e.out, table.String()); err != nil {
 		return err
 	}
 	fmt.Fprint(e.out, files.String())
@@ -265,17 +270,6 @@ func (p *setupPlan) print(e *env) error {
 	return err
 }
 
-// gidOf returns the number of a group, which the kernel needs instead of its name. For a group that does not exist yet,
-// it returns a shell expression.
-func gidOf(group string) string {
-	if g, err := user.LookupGroup(group); err == nil {
-		return g.Gid
-	}
-	return shellGID(group)
-}
-
-func shellGID(group string) string { return "$(getent group " + group + " | cut -d: -f3)" }
-
 // otherGroup returns the name of another group that tracefs was opened to, or "".
 func otherGroup(group string, dir *tracefs.Dir) string {
 	for _, path := range []string{dir.Path(), dir.Path("events"), dir.Path(tracefs.StatusFile), dir.Path(tracefs.DataFile)} {
@@ -284,11 +278,13 @@ func otherGroup(group string, dir *tracefs.Dir) string {
 			continue // --apply, as root, sees all of them
 		}
 		gid, ok := groupOf(st)
-		if ok && gid != "0" && gid != gidOf(group) {
-			if g, err := user.LookupGroupId(gid); err == nil {
-				return g.Name
-			}
+		if !ok || gid == "0" {
+			continue
+		}
+		if g, err := user.LookupGroupId(gid); err != nil {
 			return gid
+		} else if g.Name != group {
+			return g.Name
 		}
 	}
 	return ""

@@ -237,10 +237,7 @@ func (e *env) printEvent(ev *shownEvent, another bool) error {
 	for _, f := range ev.Fields {
 		table.Add(f.Name, f.Type, f.Offset, f.Size, cmp.Or(strings.Join(f.Filters, " "), "-"))
 	}
-	if _, err := table.WriteTo(&b); err != nil {
-		return err
-	}
-	b.WriteString("\nFormat:\n")
+	b.WriteString(table.String() + "\nFormat:\n")
 	for line := range strings.Lines(ev.Format) {
 		line = text.Printable(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "  "))
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")

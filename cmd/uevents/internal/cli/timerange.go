@@ -33,16 +33,16 @@ func (f *timeRangeFlags) add(cmd *cobra.Command) {
 func (f *timeRangeFlags) timeRange(now time.Time) (r timeRange, err error) {
 	r.zone = now.Location()
 	if f.since != "" {
-		m, err := parseMoment(f.since, now)
+		m, err := parseMoment("--since", f.since, now)
 		if err != nil {
-			return timeRange{}, usageError{fmt.Errorf("--since: %w", err)}
+			return timeRange{}, err
 		}
 		r.since = m.last(now)
 	}
 	if f.until != "" {
-		m, err := parseMoment(f.until, now)
+		m, err := parseMoment("--until", f.until, now)
 		if err != nil {
-			return timeRange{}, usageError{fmt.Errorf("--until: %w", err)}
+			return timeRange{}, err
 		}
 		if r.until = m.last(now); m.daily && f.since != "" {
 			r.until = m.after(r.since)
@@ -62,36 +62,32 @@ type moment struct {
 
 // Layouts of moments. [time.Parse] takes a fraction of the seconds with all.
 var (
-	dateLayouts  = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
+	dateLayouts  = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 	clockLayouts = []string{"15:04:05", "15:04"}
 )
 
 // maxDays limits a number of days, so that it is a duration.
 const maxDays = 100_000
 
-// parseMoment parses a time: a date with or without a time of day, a time of day, or how long ago.
-func parseMoment(s string, now time.Time) (moment, error) {
-	for _, layout := range append(dateLayouts, "2006-01-02") {
+// parseMoment parses a time: a date with or without a time of day, a time of day, or how long ago. Errors are usage errors.
+func parseMoment(flag, s string, now time.Time) (moment, error) {
+	for _, layout := range slices.Concat(dateLayouts, clockLayouts) {
 		for _, zone := range []string{"", "Z07:00"} {
-			if t, err := time.ParseInLocation(layout+zone, s, now.Location()); err == nil {
-				return moment{at: t}, nil
+			t, err := time.ParseInLocation(layout+zone, s, now.Location())
+			if err != nil {
+				continue
 			}
-		}
-	}
-	for _, layout := range clockLayouts {
-		for _, zone := range []string{"", "Z07:00"} {
-			if t, err := time.ParseInLocation(layout+zone, s, now.Location()); err == nil {
-				if zone == "" { // of the year 0, whose zone had another offset
-					t = time.Date(0, 1, 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), now.Location())
-				}
-				return moment{t, true}, nil
+			daily := slices.Contains(clockLayouts, layout)
+			if daily && zone == "" { // of the year 0, whose zone had another offset
+				t = time.Date(0, 1, 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), now.Location())
 			}
+			return moment{t, daily}, nil
 		}
 	}
 	if ago, ok := parseAgo(s); ok {
 		return moment{at: now.Add(-ago)}, nil
 	}
-	return moment{}, fmt.Errorf("%q is no time such as 2026-11-27T03:12:05Z, '2026-11-27 03:12', 03:12, or 5m (ago)", s)
+	return moment{}, usageError{fmt.Errorf("%s: %q is no time such as 2026-11-27T03:12:05Z, '2026-11-27 03:12', 03:12, or 5m (ago)", flag, s)}
 }
 
 // parseAgo parses a duration, which may begin with a number of days: 5m, 2d, 1d12h. A minus in front, as journalctl takes it, changes

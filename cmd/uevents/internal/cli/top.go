@@ -91,8 +91,8 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if f.interval <= 0 || f.duration < 0 || f.rows < 0 {
 		return usageError{errors.New("--interval must be positive, and --duration and --rows cannot be negative")}
 	}
-	if f.explain {
-		return e.explain(o)
+	if explained, err := e.prepare(&f.selection, o, patterns, nil); explained || err != nil {
+		return err
 	}
 	n := notes{w: e.err, buffer: o.BufferSize, release: f.release}
 	reads := f.by != topByEvent || len(o.Processes) > 0 || o.Where != nil
@@ -103,9 +103,6 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	}
 	if o.Read = reader.ReadCounts; reads {
 		o.Read, o.Decode.Mode = reader.ReadStream, reader.DecodeNone
-	}
-	if err := e.selectTransport(o); err != nil {
-		return err
 	}
 	x := e.expire(f.duration)
 	r, err := e.open(o)
@@ -215,9 +212,7 @@ func (e *env) showHits(f *topFlags, list []hits, lost uint64) error {
 		table.Add(cmp.Or(h.Name, h.label(), "-"), output.Count(uint64(h.Rate+0.5)), output.Count(h.Total))
 	}
 	var b strings.Builder
-	if _, err := table.WriteTo(&b); err != nil {
-		return err
-	}
+	b.WriteString(table.String())
 	var rate float64
 	var total uint64
 	for _, h := range list {

@@ -102,22 +102,12 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	if err != nil {
 		return err
 	}
-	if f.explain {
-		return e.explain(o)
-	}
-	if err := e.command(o, patterns, command); err != nil {
+	if explained, err := e.prepare(&f.selection, o, patterns, command); explained || err != nil {
 		return err
 	}
-	if err := e.selectTransport(o); err != nil {
+	if err := w.open(o, &f.tail, f.duration); err != nil {
 		return err
 	}
-	began := e.now()
-	w.expiry = e.expire(f.duration)
-	if w.live, err = f.tail.open(e, o); err != nil {
-		return errors.Join(hintForOpen(err), w.end())
-	}
-	w.names.tail = bufferOf(w.live)
-	f.tail.sayLimited(e, o)
 	st, err := w.live.Stats()
 	if err == nil {
 		if len(command) == 0 {
@@ -128,7 +118,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 			if len(st.Events) == 0 {
 				similar = e.didYouMean(patterns)
 			}
-			w.notes.opened(&st, e.now().Sub(began), similar)
+			w.notes.opened(&st, e.now().Sub(w.began), similar)
 			if len(command) == 0 && len(st.Events) > 0 {
 				e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
 			}
@@ -140,7 +130,7 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	if _, ended := errors.AsType[commandError](err); err == nil || ended {
 		var statsErr error
 		if st, statsErr = w.counts(); statsErr == nil {
-			w.summary(&st, e.now().Sub(began))
+			w.summary(&st, e.now().Sub(w.began))
 			w.notes.nothing(e, f.all(patterns), command)
 			statsErr = f.lossError(&st)
 		}
@@ -150,14 +140,11 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 }
 
 type watcher struct {
-	expiry
+	session
 
-	e      *env
 	pipe   pipe // standard output
 	out    *bufio.Writer
 	writer output.Writer
-	notes  notes
-	names  missingNames
 	grep   *grep
 	unseen output.Unseen
 
@@ -182,7 +169,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	_, terminal := e.terminal(e.out)
-	w := &watcher{e: e, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.format, f.names())}
+	w := &watcher{session: session{e: e}, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.format, f.names())}
 	w.out = bufio.NewWriterSize(&w.pipe, 64<<10)
 	if w.maxRate < 0 || f.duration < 0 {
 		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
@@ -217,19 +204,15 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) error {
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
-	var running *child
-	if len(command) > 0 {
-		var err error
-		if running, err = w.e.startChild(ctx, command, w.live.AttachProcess, func() {}); err != nil {
-			return err
-		}
-		ctx = running.recording
-		w.pipe.mayClose = true
+	running, ctx, err := w.start(ctx, command)
+	if err != nil {
+		return err
 	}
+	w.pipe.mayClose = running != nil
 	stopped := make(chan error, 1)
 	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
 	defer end()
-	err := w.show()
+	err = w.show()
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -248,11 +231,7 @@ func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) erro
 	if running.runs() {
 		w.e.say("! no more records are shown, %s goes on", command[0])
 	}
-	err = errors.Join(err, w.end())
-	if ended := running.wait(); err == nil {
-		err = ended
-	}
-	return err
+	return w.wait(running, err)
 }
 
 // show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
@@ -372,10 +351,7 @@ func (w *watcher) flush() error {
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
-	for _, line := range w.names.tick(w.e.now()) {
-		w.notes.add("%s", text.Printable(line))
-	}
-	w.notes.flush()
+	w.say()
 	if !closed && w.pipe.closed {
 		return w.live.Stop()
 	}

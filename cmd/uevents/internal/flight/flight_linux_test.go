@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +72,7 @@ func (w *writers) Close() (err error) {
 
 func arm(t *testing.T, o Options) *Recorder {
 	t.Helper()
+	o.Signals = signals
 	r, err := Arm(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
@@ -129,13 +131,12 @@ func TestFlight(t *testing.T) {
 	assert.GreaterOrEqual(t, d.Last, cause.Monotonic, "the trigger is in it")
 
 	checkProfile(t, &profiled)
-	t.Log("from the trigger to the copy of the rings:", d.After)
 
 	// A signal dumps the records since then.
-	r.Signal()
+	signals <- syscall.SIGUSR1
 	_, _ = dump(t, r, wait(t, r))
 	b.do("log", 3)
-	r.Signal()
+	signals <- syscall.SIGUSR1
 	cause = wait(t, r)
 	assert.Empty(t, cause.Event)
 	_, w = dump(t, r, cause)
@@ -204,7 +205,7 @@ func TestAge(t *testing.T) {
 	between := monotonic()
 	time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the same
 	a.do("retry", 5)
-	r.Signal()
+	signals <- syscall.SIGUSR1
 	cause := wait(t, r)
 	r.o.Keep = time.Duration(cause.Monotonic - between)
 	d, w := dump(t, r, cause)

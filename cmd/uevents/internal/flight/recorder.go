@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -28,20 +29,21 @@ type Options struct {
 	Keep time.Duration
 	// TriggerEvents are patterns of the events that trigger, and Trigger is a condition on their records. Without patterns,
 	// the condition applies to all events that are kept; without a condition, each record of TriggerEvents triggers; without
-	// both, Wait waits only for Signal. If the kernel cannot evaluate the condition, the programs copy each record twice.
+	// both, Wait waits only for Signals. If the kernel cannot evaluate the condition, the programs copy each record twice.
 	TriggerEvents []string
 	Trigger       *reader.Condition
 	// Tail selects the records to write by others; nil writes all.
 	Tail *tail.Options
+	// Signals make Wait return, as a trigger does.
+	Signals <-chan os.Signal
 }
 
-// Recorder keeps the latest records of events. One goroutine calls its methods, except for Signal.
+// Recorder keeps the latest records of events. One goroutine calls its methods, except for AttachProcess.
 type Recorder struct {
 	o       Options
 	kept    *reader.Reader
 	trigger *reader.Reader // nil without a trigger
 
-	signal   chan struct{}
 	triggers chan trigger
 	stopped  chan struct{} // closed after the last trigger
 	stop     context.CancelFunc
@@ -58,8 +60,7 @@ type trigger struct {
 // Cause is the reason for a dump.
 type Cause struct {
 	Event     string // SYSTEM:NAME of the trigger; empty for another cause, which Message says
-	Time      time.Time
-	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds, which cannot be set, unlike the clock of Time
+	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds
 	Process   reader.Process
 	Message   string
 }
@@ -70,7 +71,7 @@ const triggerRing = 256 << 10
 // Arm attaches to the events. Errors are those of [reader.Open].
 func Arm(o Options) (*Recorder, error) {
 	r := &Recorder{
-		o: o, signal: make(chan struct{}, 1), triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
+		o: o, triggers: make(chan trigger, 16), stopped: make(chan struct{}), lost: map[string]uint64{},
 	}
 	kept := o.Reader
 	kept.Read = reader.ReadSnapshot
@@ -145,7 +146,7 @@ func (r *Recorder) watch(ctx context.Context) {
 }
 
 func causeOf(ev *reader.Event) Cause {
-	cause := Cause{Event: ev.System + ":" + ev.Name, Time: ev.Time, Monotonic: ev.Monotonic, Message: ev.Message}
+	cause := Cause{Event: ev.System + ":" + ev.Name, Monotonic: ev.Monotonic, Message: ev.Message}
 	if ev.Process != nil {
 		cause.Process = *ev.Process
 	}
@@ -154,7 +155,7 @@ func causeOf(ev *reader.Event) Cause {
 
 // Now returns a cause that is no record.
 func Now(message string) Cause {
-	return Cause{Time: time.Now(), Monotonic: monotonic(), Message: message}
+	return Cause{Monotonic: monotonic(), Message: message}
 }
 
 // AttachProcess is [reader.Reader.AttachProcess]. It may be called concurrently.
@@ -181,21 +182,13 @@ func (r *Recorder) Last() (last Cause, ok bool, err error) {
 	return last, ok, err
 }
 
-// Signal makes Wait return as a trigger does. It may be called concurrently.
-func (r *Recorder) Signal() {
-	select {
-	case r.signal <- struct{}{}:
-	default: // a signal is pending
-	}
-}
-
-// Wait waits for Signal, or for a trigger after the last dump. It returns the context's error when ctx is done.
+// Wait waits for a signal, or for a trigger after the last dump. It returns the context's error when ctx is done.
 func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 	for {
 		select {
 		case <-ctx.Done():
 			return Cause{}, ctx.Err()
-		case <-r.signal:
+		case <-r.o.Signals:
 			return Now("signal"), nil
 		case t := <-r.triggers:
 			if t.err == nil && t.cause.Monotonic <= r.dumped {
@@ -209,18 +202,17 @@ func (r *Recorder) Wait(ctx context.Context) (Cause, error) {
 // Dump describes the contents of a dump.
 type Dump struct {
 	Records     uint64
-	Processes   int           // number of processes that wrote them
-	First, Last uint64        // Event.Monotonic of the records
-	Lost        uint64        // records lost since the previous dump, mostly while it was taken
-	Evicted     uint64        // records that Options.Tail had no room for
-	After       time.Duration // time from the cause to the copy of the rings
+	Processes   int    // number of processes that wrote them
+	First, Last uint64 // Event.Monotonic of the records
+	Lost        uint64 // records lost since the previous dump, mostly while it was taken
+	Evicted     uint64 // records that Options.Tail had no room for
 }
 
 // Dump writes the records in the rings that no earlier dump has. It does not close w. If the process of the cause had exited
 // before its record was read, cause lacks its name: Dump sets it from the kept records.
 func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 	r.dumped = monotonic()
-	d := Dump{After: time.Duration(r.dumped - min(r.dumped, cause.Monotonic))}
+	var d Dump
 	oldest := r.oldest(cause)
 	processes := map[int32]bool{}
 	var at time.Time // of the last record

@@ -2,6 +2,8 @@ package flight
 
 import (
 	"log/slog"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,20 +31,22 @@ func TestCauseKeepsMessage(t *testing.T) {
 	assert.Equal(t, Cause{Event: "user_events:flight_info", Process: reader.Process{PID: 812}, Message: "slow"}, cause)
 }
 
+// signals are those of all recorders of the tests.
+var signals = make(chan os.Signal, 1)
+
 // TestClockSetBack: the wall clock may be set while a recorder waits.
 func TestClockSetBack(t *testing.T) {
-	now := time.Now()
 	r := &Recorder{triggers: make(chan trigger, 2), dumped: 100}
-	r.triggers <- trigger{cause: Cause{Event: "before", Time: now, Monotonic: 100}}
-	r.triggers <- trigger{cause: Cause{Event: "after", Time: now.Add(-10 * time.Hour), Monotonic: 101}}
+	r.triggers <- trigger{cause: Cause{Event: "before", Monotonic: 100}}
+	r.triggers <- trigger{cause: Cause{Event: "after", Monotonic: 101}}
 	cause, err := r.Wait(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "after", cause.Event)
 
 	ev := reader.Event{Monotonic: 7}
 	assert.Equal(t, uint64(7), causeOf(&ev).Monotonic)
-	r = &Recorder{signal: make(chan struct{}, 1)}
-	r.Signal()
+	r = &Recorder{o: Options{Signals: signals}}
+	signals <- syscall.SIGUSR1
 	before := monotonic()
 	cause, err = r.Wait(t.Context())
 	require.NoError(t, err)

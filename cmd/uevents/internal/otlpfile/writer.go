@@ -148,101 +148,72 @@ func (w *Writer) write(signal string, b []byte) error {
 	return err
 }
 
-// half returns which of n records at position at belong to the first (0) or second half (1) of total records.
-func half(h, at, n, total int) (from, to int) {
-	middle := min(max(total/2-at, 0), n)
-	if h == 0 {
-		return 0, middle
+// half returns a function that is called for each of total records in order. It reports whether the record is not in the first half (0) or
+// the second half (1).
+func half(h, total int) (isOther func() bool) {
+	at := -1
+	return func() bool {
+		at++
+		return (at < total/2) != (h == 0)
 	}
-	return middle, n
 }
 
 // splitLogs splits log records in two halves. It returns nil if there is only one record.
 func splitLogs(data plog.Logs) []plog.Logs {
-	total, at := data.LogRecordCount(), 0
-	if total < 2 {
+	if data.LogRecordCount() < 2 {
 		return nil
 	}
 	parts := []plog.Logs{plog.NewLogs(), plog.NewLogs()}
-	for _, r := range data.ResourceLogs().All() {
-		for _, s := range r.ScopeLogs().All() {
-			for h, part := range parts {
-				from, to := half(h, at, s.LogRecords().Len(), total)
-				if from == to {
-					continue
-				}
-				group := part.ResourceLogs().AppendEmpty()
-				r.Resource().CopyTo(group.Resource())
-				group.SetSchemaUrl(r.SchemaUrl())
-				scope := group.ScopeLogs().AppendEmpty()
-				s.Scope().CopyTo(scope.Scope())
-				scope.SetSchemaUrl(s.SchemaUrl())
-				for i := from; i < to; i++ {
-					s.LogRecords().At(i).CopyTo(scope.LogRecords().AppendEmpty())
-				}
-			}
-			at += s.LogRecords().Len()
-		}
+	for h, part := range parts {
+		isOther := half(h, data.LogRecordCount())
+		data.CopyTo(part)
+		part.ResourceLogs().RemoveIf(func(r plog.ResourceLogs) bool {
+			r.ScopeLogs().RemoveIf(func(s plog.ScopeLogs) bool {
+				s.LogRecords().RemoveIf(func(plog.LogRecord) bool { return isOther() })
+				return s.LogRecords().Len() == 0
+			})
+			return r.ScopeLogs().Len() == 0
+		})
 	}
 	return parts
 }
 
 // splitTraces splits spans in two halves. It returns nil if there is only one span.
 func splitTraces(data ptrace.Traces) []ptrace.Traces {
-	total, at := data.SpanCount(), 0
-	if total < 2 {
+	if data.SpanCount() < 2 {
 		return nil
 	}
 	parts := []ptrace.Traces{ptrace.NewTraces(), ptrace.NewTraces()}
-	for _, r := range data.ResourceSpans().All() {
-		for _, s := range r.ScopeSpans().All() {
-			for h, part := range parts {
-				from, to := half(h, at, s.Spans().Len(), total)
-				if from == to {
-					continue
-				}
-				group := part.ResourceSpans().AppendEmpty()
-				r.Resource().CopyTo(group.Resource())
-				group.SetSchemaUrl(r.SchemaUrl())
-				scope := group.ScopeSpans().AppendEmpty()
-				s.Scope().CopyTo(scope.Scope())
-				scope.SetSchemaUrl(s.SchemaUrl())
-				for i := from; i < to; i++ {
-					s.Spans().At(i).CopyTo(scope.Spans().AppendEmpty())
-				}
-			}
-			at += s.Spans().Len()
-		}
+	for h, part := range parts {
+		isOther := half(h, data.SpanCount())
+		data.CopyTo(part)
+		part.ResourceSpans().RemoveIf(func(r ptrace.ResourceSpans) bool {
+			r.ScopeSpans().RemoveIf(func(s ptrace.ScopeSpans) bool {
+				s.Spans().RemoveIf(func(ptrace.Span) bool { return isOther() })
+				return s.Spans().Len() == 0
+			})
+			return r.ScopeSpans().Len() == 0
+		})
 	}
 	return parts
 }
 
 // splitMetrics splits metrics in two halves. It returns nil if there is only one metric, whose points stay together.
 func splitMetrics(data pmetric.Metrics) []pmetric.Metrics {
-	total, at := data.MetricCount(), 0
-	if total < 2 {
+	if data.MetricCount() < 2 {
 		return nil
 	}
 	parts := []pmetric.Metrics{pmetric.NewMetrics(), pmetric.NewMetrics()}
-	for _, r := range data.ResourceMetrics().All() {
-		for _, s := range r.ScopeMetrics().All() {
-			for h, part := range parts {
-				from, to := half(h, at, s.Metrics().Len(), total)
-				if from == to {
-					continue
-				}
-				group := part.ResourceMetrics().AppendEmpty()
-				r.Resource().CopyTo(group.Resource())
-				group.SetSchemaUrl(r.SchemaUrl())
-				scope := group.ScopeMetrics().AppendEmpty()
-				s.Scope().CopyTo(scope.Scope())
-				scope.SetSchemaUrl(s.SchemaUrl())
-				for i := from; i < to; i++ {
-					s.Metrics().At(i).CopyTo(scope.Metrics().AppendEmpty())
-				}
-			}
-			at += s.Metrics().Len()
-		}
+	for h, part := range parts {
+		isOther := half(h, data.MetricCount())
+		data.CopyTo(part)
+		part.ResourceMetrics().RemoveIf(func(r pmetric.ResourceMetrics) bool {
+			r.ScopeMetrics().RemoveIf(func(s pmetric.ScopeMetrics) bool {
+				s.Metrics().RemoveIf(func(pmetric.Metric) bool { return isOther() })
+				return s.Metrics().Len() == 0
+			})
+			return r.ScopeMetrics().Len() == 0
+		})
 	}
 	return parts
 }

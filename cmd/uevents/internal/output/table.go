@@ -2,7 +2,6 @@ package output
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -28,8 +27,8 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// WriteTo writes the table with one call of w.Write. Two spaces separate columns. Lines do not end in spaces.
-func (t *Table) WriteTo(w io.Writer) (int64, error) {
+// String returns the lines of the table. Two spaces separate columns. Lines do not end in spaces.
+func (t *Table) String() string {
 	var widths []int
 	var rows [][]string
 	for _, row := range append([][]string{t.Header}, t.Rows...) {
@@ -72,8 +71,7 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 		b.WriteString(strings.TrimRight(line.String(), " "))
 		b.WriteByte('\n')
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.String()
 }
 
 // Cut cuts the lines of a text to a number of characters.

@@ -94,23 +94,11 @@ func (p *Writer) describeSpan(m *message, ev *reader.Event) {
 // describeLink appends a link of a slice: its attributes, and the flow of the linked trace.
 func (p *Writer) describeLink(m *message, trace traceID, span spanID, attributes []reader.Field) {
 	m.fixed64(eventFlows, flowOf(trace))
-	at := m.begin(eventAnnotations)
-	m.string(annotationName, "link")
-	id := m.begin(annotationDict)
-	m.string(annotationName, "trace_id")
-	m.string(annotationString, hex.EncodeToString(trace[:]))
-	m.end(id)
-	id = m.begin(annotationDict)
-	m.string(annotationName, "span_id")
-	m.string(annotationString, hex.EncodeToString(span[:]))
-	m.end(id)
-	for _, f := range attributes {
-		member := m.begin(annotationDict)
-		m.string(annotationName, f.Name)
-		annotateValue(m, f.Value, 0)
-		m.end(member)
+	link := []reader.Field{
+		{Name: "trace_id", Value: reader.StringValue(hex.EncodeToString(trace[:]))},
+		{Name: "span_id", Value: reader.StringValue(hex.EncodeToString(span[:]))},
 	}
-	m.end(at)
+	annotate(m, "link", reader.MapValue(append(link, attributes...)))
 }
 
 // keep keeps an event or a link of a span until the span has ended.

@@ -50,22 +50,11 @@ const maxText = 4096
 // until0 returns the bytes up to the next zero, but no more than a limit.
 func (t table) until0(offset uint64, limit int) []byte {
 	t = t.from(offset)
-	t = t[:min(len(t), limit)]
-	if i := bytes.IndexByte(t, 0); i >= 0 {
-		return t[:i]
-	}
-	return t
+	text, _, _ := bytes.Cut(t[:min(len(t), limit)], []byte{0})
+	return text
 }
 
-func (t table) text(offset uint64) string {
-	t = t.from(offset)
-	t = t[:min(len(t), maxText)]
-	i := bytes.IndexByte(t, 0)
-	if i < 0 {
-		return ""
-	}
-	return string(t[:i])
-}
+func (t table) text(offset uint64) string { return string(t.until0(offset, maxText)) }
 
 const (
 	magic118 = 0xfffffff0

@@ -7,9 +7,12 @@
 package symbols
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,13 +146,9 @@ func (t *Table) openExecutable(pid int32, m *Mapping) (*executable, identity) {
 }
 
 func (t *Table) evict() {
-	var oldest identity
-	least := ^uint64(0)
-	for id, x := range t.executables {
-		if x.used < least {
-			oldest, least = id, x.used
-		}
-	}
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(t.executables)), func(a, b identity) int {
+		return cmp.Compare(t.executables[a].used, t.executables[b].used)
+	})
 	t.bytes -= t.executables[oldest].bytes
 	delete(t.executables, oldest)
 }
