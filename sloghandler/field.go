@@ -80,30 +80,9 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 		if f.Type != declared.Duration && f.Type != declared.String {
 			return 0, "", false
 		}
-	case slog.KindTime:
-		return f.Type.ConvertTime(v.Time())
 	default:
 	}
-	return f.Convert(neutral(v))
-}
-
-func neutral(v slog.Value) declared.Value {
-	switch v.Kind() {
-	case slog.KindString:
-		return declared.TextValue(v.String())
-	case slog.KindInt64:
-		return declared.IntValue(v.Int64())
-	case slog.KindUint64:
-		return declared.UintValue(v.Uint64())
-	case slog.KindFloat64:
-		return declared.FloatValue(v.Float64())
-	case slog.KindBool:
-		return declared.BoolValue(v.Bool())
-	case slog.KindDuration:
-		return declared.DurationValue(v.Duration())
-	default:
-		return declared.Value{}
-	}
+	return f.Convert(v)
 }
 
 // basic returns a value of a named type, such as time.Month, as one of the plain kind below

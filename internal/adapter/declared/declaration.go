@@ -1,12 +1,12 @@
 // Package declared is about log records that a program declares, so that attributes become fields
 // of their own in an event: the struct types that declare them, which values the fields
-// take, and how these are written. It knows values as the loggers' adapters hand them over,
-// and no logger.
+// take, and how these are written. The adapters of all loggers hand values over as [slog.Value].
 package declared
 
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 
@@ -200,11 +200,13 @@ func (f *Field) Keys() []string {
 }
 
 // Convert returns what the field holds of a value, as [Type.Convert] does. A number with a scale is a floating-point number.
-func (f *Field) Convert(v Value) (num uint64, text string, ok bool) {
+func (f *Field) Convert(v slog.Value) (num uint64, text string, ok bool) {
+	if f.Scale != 0 && v.Kind() != slog.KindFloat64 {
+		return 0, "", false
+	}
 	if f.Scale != 0 {
-		number := math.Float64frombits(v.num)
-		scaled := number * f.Scale
-		return uint64(typedfield.Scale(number, f.Scale)), "", v.kind == float && scaled >= math.MinInt64 && scaled < math.MaxInt64
+		scaled := v.Float64() * f.Scale
+		return uint64(typedfield.Scale(v.Float64(), f.Scale)), "", scaled >= math.MinInt64 && scaled < math.MaxInt64
 	}
 	num, text, ok = f.Type.Convert(v)
 	return num, text, ok && (f.Type != Int32 || int64(num) >= f.Min && int64(num) <= f.Max)
