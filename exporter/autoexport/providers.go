@@ -54,7 +54,7 @@ func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
 	s, err := exporters(ctx, "OTEL_TRACES_EXPORTER", p.exporters, contrib.NewSpanExporter, newSpanExporter)
 	p.keep(err)
 	if s.alone {
-		opts := append(p.ownTraces, ueventstrace.WithResource(p.resource), ueventstrace.WithProvider(p.open()))
+		opts := append(p.traces, ueventstrace.WithResource(p.resource), ueventstrace.WithProvider(p.open()))
 		own, err := ueventstrace.NewTracerProvider(p.eventName, opts...)
 		p.keep(err)
 		p.shutdowns = append(p.shutdowns, own.Shutdown)
@@ -89,7 +89,7 @@ func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
 	s, err := exporters(ctx, "OTEL_LOGS_EXPORTER", p.exporters, contrib.NewLogExporter, newLogExporter)
 	p.keep(err)
 	if s.alone {
-		opts := append(p.ownLogs, ueventslog.WithResource(p.resource), ueventslog.WithProvider(p.open()))
+		opts := append(p.logs, ueventslog.WithResource(p.resource), ueventslog.WithProvider(p.open()))
 		own, err := ueventslog.NewLoggerProvider(p.eventName, opts...)
 		p.keep(err)
 		p.shutdowns = append(p.shutdowns, own.Shutdown)

@@ -36,8 +36,8 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func NewProcessor(name string, opts ...ProcessorOption) (*Processor, error) {
-	c := component.Apply(config{}, opts, ProcessorOption.applyToProcessor)
+func NewProcessor(name string, opts ...Option) (*Processor, error) {
+	c := component.Apply(config{}, opts)
 	return newProcessor(name, &c)
 }
 
@@ -132,7 +132,8 @@ var errExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 // NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
 // without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts, Option.applyToExporter)
+	c := component.Apply(config{}, opts)
+	c.perfetto = false
 	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, &c)
 	return &Exporter{s}, err
 }

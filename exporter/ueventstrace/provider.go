@@ -45,8 +45,8 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 // The resource is the one of [WithResource]. The limits of spans are those that the environment sets for the SDK
 // (OTEL_SPAN_*, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT, OTEL_LINK_ATTRIBUTE_COUNT_LIMIT), or its defaults. Call
 // [TracerProvider.Shutdown] when the program ends.
-func NewTracerProvider(name string, opts ...ProviderOption) (*TracerProvider, error) {
-	c := component.Apply(config{}, opts, ProviderOption.applyToProvider)
+func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
+	c := component.Apply(config{}, opts)
 	processor, err := newProcessor(name, &c)
 	res, resErr := component.ProviderResource("ueventstrace", c.resource)
 	p := &TracerProvider{
