@@ -11,7 +11,8 @@ import (
 )
 
 // Convert returns the value of a field of type t, as a number or a text, if nothing of v is
-// lost. A Float64 is the number that holds its bits. The time zone is no part of a time's value. No field takes a group, a LogValuer or any other type.
+// lost. A Float64 is the number that holds its bits. The time zone is no part of a time's value.
+// No field takes a group, a LogValuer or a value of [slog.KindAny].
 func (t Type) Convert(v slog.Value) (num uint64, text string, ok bool) {
 	switch t {
 	case String:
