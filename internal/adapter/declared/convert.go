@@ -10,86 +10,96 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Convert returns the value of a field of type t, as a number or a text, if nothing of v is
-// lost. A Float64 is the number that holds its bits. The time zone is no part of a time's value.
-// No field takes a group, a LogValuer or a value of [slog.KindAny].
-func (t Type) Convert(v slog.Value) (num uint64, text string, ok bool) {
-	switch t {
-	case String:
+// Convert returns the value of a field, as a number or a text, if nothing of v is lost. A floating-point number without
+// a scale is the number that holds its bits. The time zone is no part of a time's value. No field takes a group, a
+// LogValuer or a value of [slog.KindAny].
+func (f *Field) Convert(v slog.Value) (num uint64, text string, ok bool) {
+	switch f.Kind {
+	case typedfield.GoString:
 		text, ok = toText(v)
-		return 0, text, ok
-	case Float64:
-		num, ok = toFloat(v)
-	case Bool:
-		num, ok = toBool(v)
-	case Duration:
+	case typedfield.GoFloat:
+		num, ok = f.toFloat(v)
+	case typedfield.GoBool:
+		num, ok = f.toBool(v)
+	case typedfield.GoDuration:
 		if num, ok = toDuration(v); !ok {
-			num, ok = t.toInteger(v)
+			num, ok = f.toInteger(v)
 		}
-	case Time:
-		num, ok = toTime(v)
+	case typedfield.GoTime:
+		num, ok = f.toTime(v)
 	default:
-		num, ok = t.toInteger(v)
+		num, ok = f.toInteger(v)
 	}
-	return num, "", ok
+	return num, text, ok
 }
 
 // toInteger returns an integer as a field of 64 bits holds it.
-func (t Type) toInteger(v slog.Value) (uint64, bool) {
+func (f *Field) toInteger(v slog.Value) (uint64, bool) {
 	switch v.Kind() {
 	case slog.KindBool:
 		return uint64(typedfield.Bool(v.Bool())), true
 	case slog.KindInt64:
-		return uint64(v.Int64()), t.holds(v.Int64())
+		return uint64(v.Int64()), f.holds(v.Int64())
 	case slog.KindDuration:
-		return uint64(v.Duration()), t.holds(int64(v.Duration()))
+		return uint64(v.Duration()), f.holds(int64(v.Duration()))
 	case slog.KindUint64:
-		return v.Uint64(), v.Uint64() <= ranges[t].max
+		return v.Uint64(), v.Uint64() <= f.most
 	case slog.KindFloat64:
-		switch f := v.Float64(); {
-		case f != math.Trunc(f):
-		case f >= 0 && f < 1<<64:
-			return uint64(f), uint64(f) <= ranges[t].max
-		case f < 0 && f >= -1<<63:
-			return uint64(int64(f)), int64(f) >= ranges[t].min
+		switch n := v.Float64(); {
+		case n != math.Trunc(n):
+		case n >= 0 && n < 1<<64:
+			return uint64(n), uint64(n) <= f.most
+		case n < 0 && n >= -1<<63:
+			return uint64(int64(n)), int64(n) >= f.Min
 		}
 	case slog.KindString:
 		s := v.String()
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return uint64(i), t.holds(i) && strconv.FormatInt(i, 10) == s
+			return uint64(i), f.holds(i) && strconv.FormatInt(i, 10) == s
 		}
 		u, err := strconv.ParseUint(s, 10, 64)
-		return u, err == nil && u <= ranges[t].max && strconv.FormatUint(u, 10) == s
+		return u, err == nil && u <= f.most && strconv.FormatUint(u, 10) == s
 	default:
 	}
 	return 0, false
 }
 
-func (t Type) holds(i int64) bool { return i >= ranges[t].min && (i < 0 || uint64(i) <= ranges[t].max) }
+func (f *Field) holds(i int64) bool { return i >= f.Min && (i < 0 || uint64(i) <= f.most) }
 
-func toBool(v slog.Value) (uint64, bool) {
+func (f *Field) toBool(v slog.Value) (uint64, bool) {
 	if v.Kind() == slog.KindString {
 		return uint64(typedfield.Bool(v.String() == "true")), v.String() == "true" || v.String() == "false"
 	}
-	return Bool.toInteger(v)
+	return f.toInteger(v)
 }
 
-func toFloat(v slog.Value) (uint64, bool) {
+func (f *Field) toFloat(v slog.Value) (uint64, bool) {
+	if f.Scale != 0 {
+		return f.toScaled(v)
+	}
 	switch v.Kind() {
 	case slog.KindFloat64:
 		return math.Float64bits(v.Float64()), true
 	case slog.KindInt64:
-		f := float64(v.Int64())
-		return math.Float64bits(f), f < 1<<63 && int64(f) == v.Int64()
+		n := float64(v.Int64())
+		return math.Float64bits(n), n < 1<<63 && int64(n) == v.Int64()
 	case slog.KindUint64:
-		f := float64(v.Uint64())
-		return math.Float64bits(f), f < 1<<64 && uint64(f) == v.Uint64()
+		n := float64(v.Uint64())
+		return math.Float64bits(n), n < 1<<64 && uint64(n) == v.Uint64()
 	case slog.KindString:
-		f, err := strconv.ParseFloat(v.String(), 64)
-		return math.Float64bits(f), err == nil && string(text.AppendFloat(nil, f, 64)) == v.String()
+		n, err := strconv.ParseFloat(v.String(), 64)
+		return math.Float64bits(n), err == nil && string(text.AppendFloat(nil, n, 64)) == v.String()
 	default:
 		return 0, false
 	}
+}
+
+func (f *Field) toScaled(v slog.Value) (uint64, bool) {
+	if v.Kind() != slog.KindFloat64 {
+		return 0, false
+	}
+	scaled := v.Float64() * f.Scale
+	return uint64(typedfield.Scale(v.Float64(), f.Scale)), scaled >= math.MinInt64 && scaled < math.MaxInt64
 }
 
 // toDuration accepts a duration's text. Loggers without durations hand these over.
@@ -102,13 +112,13 @@ func toDuration(v slog.Value) (uint64, bool) {
 }
 
 // toTime accepts a time or a count of nanoseconds. The text of a time is none.
-func toTime(v slog.Value) (uint64, bool) {
+func (f *Field) toTime(v slog.Value) (uint64, bool) {
 	switch v.Kind() {
 	case slog.KindTime:
 		ns := typedfield.UnixNano(v.Time())
 		return ns, time.Unix(int64(ns/1e9), int64(ns%1e9)).Equal(v.Time())
 	case slog.KindInt64, slog.KindUint64:
-		return Time.toInteger(v)
+		return f.toInteger(v)
 	default:
 		return 0, false
 	}

@@ -6,7 +6,6 @@ package declared
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"math"
 	"strings"
 
@@ -86,109 +85,52 @@ func payloadField(f typedfield.StructField) payload.Field {
 	return p
 }
 
-// Type is the type of a declared field that attributes can have.
-type Type uint8
-
-// The types. A field without a value is zero or empty.
-const (
-	String   Type = iota // __data_loc char[]
-	Bool                 // u8: 0 or 1
-	Int32                // s32
-	Int64                // s64
-	Uint8                // u8
-	Uint16               // u16
-	Uint32               // u32
-	Uint64               // u64
-	Float64              // __data_loc char[], its text, since the kernel has no such numbers
-	Duration             // s64: nanoseconds
-	Time                 // u64: nanoseconds since 1970
-	types
-)
-
-var ranges = [types]struct {
-	min int64
-	max uint64
-}{
-	Bool:     {0, 1},
-	Int32:    {math.MinInt32, math.MaxInt32},
-	Int64:    {math.MinInt64, math.MaxInt64},
-	Uint8:    {0, math.MaxUint8},
-	Uint16:   {0, math.MaxUint16},
-	Uint32:   {0, math.MaxUint32},
-	Uint64:   {0, math.MaxUint64},
-	Duration: {math.MinInt64, math.MaxInt64},
-	Time:     {0, math.MaxUint64},
-}
-
-// Field is a declared field that attributes can have.
+// Field is a declared field that attributes can have. Without a value it is zero or empty.
 type Field struct {
 	Key      string // of the attribute
 	Alias    string // the key without the unit that it ends in, or else the key
 	Name     string
-	Type     Type
-	Scale    float64 // of a floating-point number that is written as an integer, or 0
-	Min, Max int64   // range of an integer
-	Text     bool    // its value is behind the fixed part
+	Kind     typedfield.GoKind // GoString also of an address, which is its text
+	Scale    float64           // of a floating-point number that is written as an integer, or 0
+	Min, Max int64             // range of an integer, as far as an int64 has it
+	Text     bool              // its value is behind the fixed part
 
-	at   int // offset in a payload
-	size int // of a number in bytes
+	most uint64 // the largest integer
+	at   int    // offset in a payload
+	size int    // of a number in bytes
 }
 
 // newField returns a field of a struct at an offset. It is not ok if no attribute can have the field: an array, or an id in hex
 // digits.
 func newField(sf typedfield.StructField, at int) (f Field, ok bool) {
-	typ, ok := typeOf(sf)
-	if !ok {
+	f = Field{Key: sf.Key, Alias: sf.Key, Name: sf.Name, Kind: sf.Kind, Scale: float64(sf.Scale), at: at, size: sf.Type.Kind.Size()}
+	unit := ""
+	switch sf.Kind {
+	case typedfield.GoString, typedfield.GoFloat:
+	case typedfield.GoBool:
+		f.most = 1
+	case typedfield.GoInt: // the event may have a larger field
+		f.Min, f.most = -1<<(sf.Bits-1), 1<<(sf.Bits-1)-1
+	case typedfield.GoUint:
+		f.most = math.MaxUint64 >> (64 - sf.Bits)
+	case typedfield.GoDuration:
+		f.Min, f.most, unit = math.MinInt64, math.MaxInt64, "_ns"
+	case typedfield.GoTime:
+		f.most, unit = math.MaxUint64, "_unix_nano"
+	case typedfield.GoOther:
+		if sf.Type.Kind != tracepoint.Char {
+			return f, false
+		}
+		f.Kind = typedfield.GoString
+	default:
 		return f, false
 	}
-	f = Field{Key: sf.Key, Alias: sf.Key, Name: sf.Name, Type: typ, Scale: float64(sf.Scale), at: at, size: sf.Type.Kind.Size()}
-	f.Text = typ == String || typ == Float64
-	f.Min, f.Max = ranges[typ].min, int64(min(ranges[typ].max, math.MaxInt64))
-	if sf.Kind == typedfield.GoInt && sf.Bits < 32 { // the event has a larger field
-		f.Min, f.Max = -1<<(sf.Bits-1), 1<<(sf.Bits-1)-1
-	}
-	unit := map[Type]string{Duration: "_ns", Time: "_unix_nano"}[typ]
+	f.Max = int64(min(f.most, math.MaxInt64))
+	f.Text = f.Kind == typedfield.GoString || f.Kind == typedfield.GoFloat && f.Scale == 0
 	if rest := strings.TrimSuffix(sf.Key, unit); rest != "" {
 		f.Alias = rest
 	}
 	return f, true
-}
-
-func typeOf(f typedfield.StructField) (t Type, ok bool) {
-	switch f.Kind {
-	case typedfield.GoBool:
-		return Bool, true
-	case typedfield.GoInt:
-		if f.Bits <= 32 {
-			return Int32, true
-		}
-		return Int64, true
-	case typedfield.GoUint:
-		switch f.Bits {
-		case 8:
-			return Uint8, true
-		case 16:
-			return Uint16, true
-		case 32:
-			return Uint32, true
-		}
-		return Uint64, true
-	case typedfield.GoFloat:
-		if f.Scale != 0 {
-			return Int64, true
-		}
-		return Float64, true
-	case typedfield.GoString:
-		return String, true
-	case typedfield.GoDuration:
-		return Duration, true
-	case typedfield.GoTime:
-		return Time, true
-	case typedfield.GoOther:
-		return String, f.Type.Kind == tracepoint.Char // an address: its text
-	default:
-		return 0, false
-	}
 }
 
 // Keys returns the keys that an attribute for the field may have, the usual one first.
@@ -199,25 +141,12 @@ func (f *Field) Keys() []string {
 	return []string{f.Alias, f.Key}
 }
 
-// Convert returns what the field holds of a value, as [Type.Convert] does. A number with a scale is a floating-point number.
-func (f *Field) Convert(v slog.Value) (num uint64, text string, ok bool) {
-	if f.Scale != 0 && v.Kind() != slog.KindFloat64 {
-		return 0, "", false
-	}
-	if f.Scale != 0 {
-		scaled := v.Float64() * f.Scale
-		return uint64(typedfield.Scale(v.Float64(), f.Scale)), "", scaled >= math.MinInt64 && scaled < math.MaxInt64
-	}
-	num, text, ok = f.Type.Convert(v)
-	return num, text, ok && (f.Type != Int32 || int64(num) >= f.Min && int64(num) <= f.Max)
-}
-
 // Put writes a value that Convert returned.
 func (f *Field) Put(b *payload.Builder, num uint64, s string) {
 	switch {
-	case f.Type == String:
+	case f.Kind == typedfield.GoString:
 		b.Text(f.at, s)
-	case f.Type == Float64:
+	case f.Text:
 		var digits [32]byte
 		b.Text(f.at, string(text.AppendFloat(digits[:0], math.Float64frombits(num), 64)))
 	case f.size == 1:
