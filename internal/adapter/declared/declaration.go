@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/userevents/userevents-go/encode/typed"
@@ -18,18 +19,19 @@ import (
 )
 
 // Declaration declares the log records with one message or event name: they have an event of their own, with the fields of a
-// struct type.
-type Declaration struct {
+// struct type. L is the type of levels.
+type Declaration[L any] struct {
 	Selector string // the message or the event name
 	Name     string // of the event, without what all names of the adapter begin with
+	Levels   []L    // at which the program logs the records; none means all
 	Fields   []typedfield.StructField
 	Err      error // what is wrong with the struct type or the name
 }
 
 // New returns the declaration of the struct type T, and what writes values of T. An empty name means the selector, as
 // [typed.FieldName] makes a name of it.
-func New[T any](selector, name string) (Declaration, *typedfield.Fields[T]) {
-	d := Declaration{Selector: selector, Name: cmp.Or(name, typed.FieldName(selector))}
+func New[T, L any](selector, name string, levels []L) (Declaration[L], *typedfield.Fields[T]) {
+	d := Declaration[L]{Selector: selector, Name: cmp.Or(name, typed.FieldName(selector)), Levels: slices.Clone(levels)}
 	fields, err := typedfield.FieldsOf[T]()
 	if d.Err = err; err == nil {
 		d.Fields = fields.List()
@@ -37,8 +39,34 @@ func New[T any](selector, name string) (Declaration, *typedfield.Fields[T]) {
 	return d, fields
 }
 
-// Check returns what is wrong with a declaration, whatever the event's other fields are.
-func (d *Declaration) Check() error {
+// Register calls register for the declarations of a list, whose elements of returns. Its errors, and those about the declarations
+// themselves, are errors of the set.
+func Register[A comparable, L any](set *eventset.Set, list []A, of func(A) *Declaration[L], register func(*Declaration[L]) error) {
+	taken := map[string]bool{}
+	var none A
+	for _, a := range list {
+		if a == none || of(a) == nil {
+			set.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))
+			continue
+		}
+		d := of(a)
+		err := d.check()
+		if err == nil && taken[d.Selector] {
+			err = fmt.Errorf("%w: it is declared twice", tracepoint.ErrInvalid)
+		}
+		if err == nil {
+			err = register(d)
+		}
+		if err != nil {
+			set.Invalid(fmt.Errorf("declaration of %q: %w", d.Selector, err))
+			continue
+		}
+		taken[d.Selector] = true
+	}
+}
+
+// check returns what is wrong with a declaration, whatever the event's other fields are.
+func (d *Declaration[L]) check() error {
 	if d.Err == nil && d.Fields == nil {
 		return fmt.Errorf("%w: the declaration is empty: make it with Declare", tracepoint.ErrInvalid)
 	}
@@ -47,7 +75,7 @@ func (d *Declaration) Check() error {
 
 // Layout returns the schema of the event with a suffix, which has the declared fields between others, and those of them that
 // attributes can have.
-func (d *Declaration) Layout(set *eventset.Set, suffix string, head, tail []payload.Field) (*payload.Schema, []Field, error) {
+func (d *Declaration[L]) Layout(set *eventset.Set, suffix string, head, tail []payload.Field) (*payload.Schema, []Field, error) {
 	list := append([]payload.Field{}, head...)
 	for _, f := range d.Fields {
 		list = append(list, payloadField(f))

@@ -57,8 +57,8 @@ func layout[T any](t testing.TB) (*payload.Schema, []Field) {
 	t.Helper()
 	p := ueventstest.New(t, nil).Provider()
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
-	d, _ := New[T]("e", "")
-	require.NoError(t, d.Check())
+	d, _ := New[T]("e", "", []slog.Level(nil))
+	require.NoError(t, d.check())
 	schema, fields, err := d.Layout(eventset.Open("test", "app", eventset.Options{Provider: p}), "e", []payload.Field{payload.Truncated}, []payload.Field{payload.Attributes})
 	require.NoError(t, err)
 	return schema, fields
@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 		{"http.request", "", "http_request"},
 		{"http.request", "request", "request"},
 	} {
-		d, fields := New[everyType](c.selector, c.asked)
+		d, fields := New[everyType](c.selector, c.asked, []slog.Level(nil))
 		assert.Equal(t, c.want, d.Name)
 		assert.Equal(t, fields.List(), d.Fields)
 	}
@@ -312,7 +312,7 @@ func TestConvertTime(t *testing.T) {
 
 // TestLongestFloat: a field for a floating-point number declares room for the longest one.
 func TestLongestFloat(t *testing.T) {
-	d, _ := New[everyType]("e", "")
+	d, _ := New[everyType]("e", "", []slog.Level(nil))
 	longest := text.AppendFloat(nil, -1.2345678901234567e-6, 64)
 	assert.Equal(t, len(longest)+1, payloadField(d.Fields[Float64]).Size)
 }
