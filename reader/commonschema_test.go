@@ -158,7 +158,7 @@ var schemaLogs = []struct {
 			s.text("body", "C:~new")
 			s.EndStruct()
 			s.BeginStruct("PartC")
-			eventheader.Ints(&s.Encoder, "list", []int64{1, -2})
+			s.Ints("list", []int64{1, -2})
 			s.EndStruct()
 		},
 		want:   reader.Event{Severity: reader.SeverityTrace, SeverityText: "TRACE", Message: `C:\new`},

@@ -278,7 +278,7 @@ func TestFormatsOfHeaderValues(t *testing.T) {
 	e.Value("time", value64Time, 1700000000)
 	e.Bool("true", true)
 	e.Value("two", value32Bool, 0xFFFFFFFF)
-	e.Value("port", value16Port, 443)
+	e.Value("port", value16Port, uint64(binary.NativeEndian.Uint16([]byte{1, 187}))) // 443 in network order
 	e.Float64("float", 0.5)
 	e.Value("float32", value32Float, 0x3f000000)
 	e.Bytes("ip", []byte{192, 0, 2, 1})

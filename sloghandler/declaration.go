@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/adapter/declared"
@@ -76,8 +75,8 @@ func Declare[T any](message string, o *DeclarationOptions) *Declaration[T] {
 	if o == nil {
 		o = &DeclarationOptions{}
 	}
-	d := &Declaration[T]{d: declaration{levels: slices.Clone(o.Levels)}}
-	if d.d.Declaration, d.fields = declared.New[T](message, o.Name); d.d.Err == nil {
+	d := new(Declaration[T])
+	if d.d, d.fields = declared.New[T](message, o.Name, o.Levels); d.d.Err == nil {
 		d.d.Err = eventset.CheckSuffix(d.d.Name)
 	}
 	return d
@@ -91,10 +90,7 @@ func (d *Declaration[T]) declaration() *declaration {
 }
 
 // declaration is what a [Declaration] says, whatever its type.
-type declaration struct {
-	declared.Declaration
-	levels []slog.Level
-}
+type declaration = declared.Declaration[slog.Level]
 
 // TypedLogger logs the records of a [Declaration] without the front end of slog, for hot paths. Its records reach the handler
 // only, not other handlers of the program. Methods may be called concurrently, also after the handler was closed. The zero
@@ -170,6 +166,7 @@ func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, b
 	}
 	var rec record
 	rec.h, rec.from, rec.preformatted, rec.dropped = h, &r, h.preformatted(), h.dropped
+	rec.head.of(&r)
 	if h.asks {
 		rec.ask(ctx)
 	}

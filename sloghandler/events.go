@@ -1,12 +1,11 @@
 package sloghandler
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/userevents/userevents-go/internal/adapter/declared"
 	"github.com/userevents/userevents-go/internal/adapter/eventset"
 	"github.com/userevents/userevents-go/internal/adapter/payload"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -76,31 +75,16 @@ func (s *sink) registerDeclarations(list []AnyDeclaration, naming uevents.Naming
 	if len(list) > 0 {
 		s.declared = make(map[string]*declaredOutput, len(list))
 	}
-	for _, d := range list {
-		if d == nil || d.declaration() == nil {
-			s.set.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))
-			continue
-		}
-		decl := d.declaration()
-		if err := s.registerDeclaration(decl, naming); err != nil {
-			s.set.Invalid(fmt.Errorf("declaration of %q: %w", decl.Selector, err))
-		}
-	}
+	declared.Register(s.set, list, AnyDeclaration.declaration, func(d *declaration) error { return s.registerDeclaration(d, naming) })
 }
 
 // registerDeclaration returns an error about the declaration. Those of registering are the set's.
 func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error {
-	if err := d.Check(); err != nil {
-		return err
-	}
-	if _, taken := s.declared[d.Selector]; taken {
-		return fmt.Errorf("%w: the message is declared twice", tracepoint.ErrInvalid)
-	}
 	schema, fields, err := d.Layout(s.set, d.Name, headFields, tailFields)
 	if err != nil {
 		return err
 	}
-	out := &declaredOutput{declaration: d, in: rangesOf(d.levels), begin: schema.At[len(headFields)], fields: newFields(fields)}
+	out := &declaredOutput{declaration: d, in: rangesOf(d.Levels), begin: schema.At[len(headFields)], fields: newFields(fields)}
 	out.index = newIndex(out.fields)
 	out.first = out.index.behind(-1)
 	s.index = append(s.index, out.index...)

@@ -17,13 +17,13 @@ type field struct {
 }
 
 func newFields(list []declared.Field) []field {
-	kinds := map[declared.Type]slog.Kind{
-		declared.String: slog.KindString, declared.Bool: slog.KindBool, declared.Float64: slog.KindFloat64,
-		declared.Duration: slog.KindDuration, declared.Time: slog.KindTime,
+	kinds := map[typedfield.GoKind]slog.Kind{
+		typedfield.GoString: slog.KindString, typedfield.GoBool: slog.KindBool, typedfield.GoFloat: slog.KindFloat64,
+		typedfield.GoDuration: slog.KindDuration, typedfield.GoTime: slog.KindTime,
 	}
 	fields := make([]field, len(list))
 	for i, f := range list {
-		kind, ok := kinds[f.Type]
+		kind, ok := kinds[f.Kind]
 		if !ok {
 			kind = slog.KindInt64
 		}
@@ -57,7 +57,7 @@ func (f *field) value(v slog.Value, kind slog.Kind) (num uint64, text string, ok
 func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 	kind := v.Kind()
 	if kind == slog.KindAny {
-		if v, ok = basic(v.Any(), f.Type); !ok {
+		if v, ok = basic(v.Any(), f.Kind); !ok {
 			return 0, "", false
 		}
 		kind = v.Kind()
@@ -65,53 +65,32 @@ func (f *field) convert(v slog.Value) (num uint64, text string, ok bool) {
 	switch kind {
 	case slog.KindString:
 		// The text of a number has no unit either. That of a duration always ends in one.
-		if f.Type == declared.Duration && !strings.HasSuffix(v.String(), "s") {
+		if f.Kind == typedfield.GoDuration && !strings.HasSuffix(v.String(), "s") {
 			return 0, "", false
 		}
 	case slog.KindInt64, slog.KindUint64, slog.KindFloat64:
-		if f.Type == declared.Duration || f.Type == declared.Time || f.Type == declared.Bool {
+		if f.Kind == typedfield.GoDuration || f.Kind == typedfield.GoTime || f.Kind == typedfield.GoBool {
 			return 0, "", false
 		}
 	case slog.KindBool:
-		if f.Type != declared.Bool && f.Type != declared.String {
+		if f.Kind != typedfield.GoBool && f.Kind != typedfield.GoString {
 			return 0, "", false
 		}
 	case slog.KindDuration:
-		if f.Type != declared.Duration && f.Type != declared.String {
+		if f.Kind != typedfield.GoDuration && f.Kind != typedfield.GoString {
 			return 0, "", false
 		}
-	case slog.KindTime:
-		return f.Type.ConvertTime(v.Time())
 	default:
 	}
-	return f.Convert(neutral(v))
-}
-
-func neutral(v slog.Value) declared.Value {
-	switch v.Kind() {
-	case slog.KindString:
-		return declared.TextValue(v.String())
-	case slog.KindInt64:
-		return declared.IntValue(v.Int64())
-	case slog.KindUint64:
-		return declared.UintValue(v.Uint64())
-	case slog.KindFloat64:
-		return declared.FloatValue(v.Float64())
-	case slog.KindBool:
-		return declared.BoolValue(v.Bool())
-	case slog.KindDuration:
-		return declared.DurationValue(v.Duration())
-	default:
-		return declared.Value{}
-	}
+	return f.Convert(v)
 }
 
 // basic returns a value of a named type, such as time.Month, as one of the plain kind below
 // it. For a field that holds text, the text that the type itself makes of a value comes first. It is not ok if a method of the
 // program panics: the attribute, which stays one, tells.
-func basic(v any, t declared.Type) (out slog.Value, ok bool) {
+func basic(v any, kind typedfield.GoKind) (out slog.Value, ok bool) {
 	defer func() { _ = recover() }()
-	if t == declared.String {
+	if kind == typedfield.GoString {
 		switch v := v.(type) {
 		case error:
 			return slog.StringValue(v.Error()), true

@@ -30,13 +30,13 @@ func newFactory(open opener) receiver.Factory {
 	s := &shared{open: open, sessions: map[*Config]*session{}}
 	return receiver.NewFactory(metadata.Type, func() component.Config { return defaultConfig() },
 		receiver.WithLogs(func(_ context.Context, set receiver.Settings, c component.Config, next consumer.Logs) (receiver.Logs, error) {
-			return s.get(set, c.(*Config), func(o *outputs) error { return o.setLogs(set, next) })
+			return s.get(set, c.(*Config), func(o *outputs) error { return o.logs.connect(set, next, next.ConsumeLogs) })
 		}, metadata.LogsStability),
 		receiver.WithTraces(func(_ context.Context, set receiver.Settings, c component.Config, next consumer.Traces) (receiver.Traces, error) {
-			return s.get(set, c.(*Config), func(o *outputs) error { return o.setTraces(set, next) })
+			return s.get(set, c.(*Config), func(o *outputs) error { return o.traces.connect(set, next, next.ConsumeTraces) })
 		}, metadata.TracesStability),
 		receiver.WithMetrics(func(_ context.Context, set receiver.Settings, c component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-			return s.get(set, c.(*Config), func(o *outputs) error { return o.setMetrics(set, next) })
+			return s.get(set, c.(*Config), func(o *outputs) error { return o.metrics.connect(set, next, next.ConsumeMetrics) })
 		}, metadata.MetricsStability))
 }
 

@@ -22,15 +22,18 @@ import (
 	"github.com/userevents/userevents-go/reader/otlp"
 )
 
+type obsReport = receiverhelper.ObsReport
+
 type output[T any] struct {
 	signal  string
 	take    func(*otlp.Converter) T
 	count   func(T) int
 	clone   func(T) T
+	begin   func(*obsReport, context.Context) context.Context
+	end     func(report *obsReport, ctx context.Context, format string, n int, err error)
+	report  *obsReport                     // for the Collector's own telemetry
 	consume func(context.Context, T) error // nil if no pipeline of the signal has the receiver
 	mutates bool                           // consume may change the data
-	begin   func(context.Context) context.Context
-	end     func(ctx context.Context, format string, n int, err error)
 }
 
 // format is the name of the data's origin in the Collector's own spans.
@@ -49,7 +52,7 @@ func (o *output[T]) deliver(ctx context.Context, c *otlp.Converter, r *retry) (d
 	if o.consume == nil {
 		return n, false, errNoPipeline
 	}
-	op := o.begin(ctx)
+	op := o.begin(o.report, ctx)
 	err = r.do(func() error {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(errRetryStopped, err)
@@ -58,14 +61,14 @@ func (o *output[T]) deliver(ctx context.Context, c *otlp.Converter, r *retry) (d
 		// The consumer may have accepted a part. That of one of several says nothing of the others.
 		if rest, ok := errors.AsType[partial[T]](err); ok && len(members(err)) == 1 {
 			if left := o.count(rest.Data()); left > 0 && left < n {
-				o.end(op, format, n-left, nil)
-				op, n, parts = o.begin(ctx), left, true
+				o.end(o.report, op, format, n-left, nil)
+				op, n, parts = o.begin(o.report, ctx), left, true
 			}
 			data = rest.Data()
 		}
 		return err
 	})
-	o.end(op, format, n, err)
+	o.end(o.report, op, format, n, err)
 	if err == nil {
 		return 0, false, nil
 	}
@@ -86,8 +89,15 @@ func (o *output[T]) attempt(ctx context.Context, data T) error {
 	return o.consume(ctx, data)
 }
 
-func (o *output[T]) setConsumer(next interface{ Capabilities() consumer.Capabilities }, consume func(context.Context, T) error) {
-	o.consume, o.mutates = consume, next.Capabilities().MutatesData
+// connect sets the consumer of the signal.
+func (o *output[T]) connect(
+	set receiver.Settings, next interface{ Capabilities() consumer.Capabilities }, consume func(context.Context, T) error,
+) error {
+	report, err := receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{ReceiverID: set.ID, ReceiverCreateSettings: set, LongLivedCtx: true})
+	if err == nil {
+		o.report, o.consume, o.mutates = report, consume, next.Capabilities().MutatesData
+	}
+	return err
 }
 
 type outputs struct {
@@ -101,9 +111,18 @@ type outputs struct {
 
 // init sets what does not depend on consumers.
 func (o *outputs) init() {
-	o.logs = output[plog.Logs]{signal: "logs", take: (*otlp.Converter).TakeLogs, count: plog.Logs.LogRecordCount, clone: clone(plog.NewLogs, plog.Logs.CopyTo)}
-	o.traces = output[ptrace.Traces]{signal: "traces", take: (*otlp.Converter).TakeTraces, count: ptrace.Traces.SpanCount, clone: clone(ptrace.NewTraces, ptrace.Traces.CopyTo)}
-	o.metrics = output[pmetric.Metrics]{signal: "metrics", take: (*otlp.Converter).TakeMetrics, count: pmetric.Metrics.DataPointCount, clone: clone(pmetric.NewMetrics, pmetric.Metrics.CopyTo)}
+	o.logs = output[plog.Logs]{
+		signal: "logs", take: (*otlp.Converter).TakeLogs, count: plog.Logs.LogRecordCount,
+		clone: clone(plog.NewLogs, plog.Logs.CopyTo), begin: (*obsReport).StartLogsOp, end: (*obsReport).EndLogsOp,
+	}
+	o.traces = output[ptrace.Traces]{
+		signal: "traces", take: (*otlp.Converter).TakeTraces, count: ptrace.Traces.SpanCount,
+		clone: clone(ptrace.NewTraces, ptrace.Traces.CopyTo), begin: (*obsReport).StartTracesOp, end: (*obsReport).EndTracesOp,
+	}
+	o.metrics = output[pmetric.Metrics]{
+		signal: "metrics", take: (*otlp.Converter).TakeMetrics, count: pmetric.Metrics.DataPointCount,
+		clone: clone(pmetric.NewMetrics, pmetric.Metrics.CopyTo), begin: (*obsReport).StartMetricsOp, end: (*obsReport).EndMetricsOp,
+	}
 }
 
 func clone[T any](create func() T, copyTo func(from, to T)) func(T) T {
@@ -112,37 +131,6 @@ func clone[T any](create func() T, copyTo func(from, to T)) func(T) T {
 		copyTo(from, to)
 		return to
 	}
-}
-
-func newObsReport(set receiver.Settings) (*receiverhelper.ObsReport, error) {
-	return receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{ReceiverID: set.ID, ReceiverCreateSettings: set, LongLivedCtx: true})
-}
-
-func (o *outputs) setLogs(set receiver.Settings, next consumer.Logs) error {
-	obs, err := newObsReport(set)
-	if err == nil {
-		o.logs.begin, o.logs.end = obs.StartLogsOp, obs.EndLogsOp
-		o.logs.setConsumer(next, next.ConsumeLogs)
-	}
-	return err
-}
-
-func (o *outputs) setTraces(set receiver.Settings, next consumer.Traces) error {
-	obs, err := newObsReport(set)
-	if err == nil {
-		o.traces.begin, o.traces.end = obs.StartTracesOp, obs.EndTracesOp
-		o.traces.setConsumer(next, next.ConsumeTraces)
-	}
-	return err
-}
-
-func (o *outputs) setMetrics(set receiver.Settings, next consumer.Metrics) error {
-	obs, err := newObsReport(set)
-	if err == nil {
-		o.metrics.begin, o.metrics.end = obs.StartMetricsOp, obs.EndMetricsOp
-		o.metrics.setConsumer(next, next.ConsumeMetrics)
-	}
-	return err
 }
 
 // Reasons of dropped records.

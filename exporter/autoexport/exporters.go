@@ -53,24 +53,23 @@ type selection[E any] struct {
 	others []E
 }
 
-// exporters returns the exporters that a variable names, or else the default of the program or OpenTelemetry. The error names those that
-// cannot be made. Function contrib makes the exporter that the environment names, if it is a single name; this package makes those of
+// exporters returns the exporters that a variable names, or else the default of the program or OpenTelemetry. It keeps the errors of those
+// that cannot be made. Function contrib makes the exporter that the environment names, if it is a single name; this package makes those of
 // lists with function listed.
 func exporters[E, O any](
-	ctx context.Context, variable, defaults string,
+	ctx context.Context, p *providers, variable string,
 	contrib func(context.Context, ...O) (E, error), listed func(context.Context, string) (E, error),
-) (s selection[E], err error) {
+) (s selection[E]) {
 	var names []string
-	for _, value := range []string{os.Getenv(variable), defaults, "otlp"} {
+	for _, value := range []string{os.Getenv(variable), p.exporters, "otlp"} {
 		if names = list(value); len(names) > 0 {
 			break
 		}
 	}
 	all := strings.Join(names, ",")
-	var errs []error
 	if n := slices.Index(names, "none"); n >= 0 {
 		if names = slices.Delete(names, n, n+1); len(names) > 0 {
-			errs = append(errs, fmt.Errorf("autoexport: %s=%q: none does not go with other exporters and is ignored", variable, all))
+			p.keep(fmt.Errorf("autoexport: %s=%q: none does not go with other exporters and is ignored", variable, all))
 		}
 	}
 	s.events = slices.Contains(names, exporterName)
@@ -80,6 +79,7 @@ func exporters[E, O any](
 			continue
 		}
 		var e E
+		var err error
 		if cmp.Or(os.Getenv(variable), "otlp") == name {
 			if e, err = contrib(ctx); err != nil && strings.HasPrefix(err.Error(), "unknown exporter") {
 				err = fmt.Errorf("%w: use user_events, otlp, console, for metrics prometheus, none, or a name that the program registers", err)
@@ -88,12 +88,12 @@ func exporters[E, O any](
 			e, err = listed(ctx, name)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("autoexport: %s=%q: exporter %q: %w", variable, all, name, err))
+			p.keep(fmt.Errorf("autoexport: %s=%q: exporter %q: %w", variable, all, name, err))
 			continue
 		}
 		s.others = append(s.others, e)
 	}
-	return s, errors.Join(errs...)
+	return s
 }
 
 // newSpanExporter makes an exporter of spans as OpenTelemetry's autoexport does for a single name.
@@ -215,10 +215,10 @@ const maxQueueSize = 1 << 20
 
 // spanBatchOptions returns options for the SDK's batch processor of spans in place of variables that it does not check: it
 // panics if a size is negative or too large, and is busy all the time if the delay is not positive.
-func spanBatchOptions() ([]sdktrace.BatchSpanProcessorOption, error) {
-	queue, queueErr := positive("OTEL_BSP_MAX_QUEUE_SIZE", sdktrace.DefaultMaxQueueSize, maxQueueSize)
-	batch, batchErr := positive("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", sdktrace.DefaultMaxExportBatchSize, maxQueueSize)
-	delay, delayErr := positive("OTEL_BSP_SCHEDULE_DELAY", sdktrace.DefaultScheduleDelay, math.MaxInt64/int64(time.Millisecond))
+func (p *providers) spanBatchOptions() []sdktrace.BatchSpanProcessorOption {
+	queue := p.positive("OTEL_BSP_MAX_QUEUE_SIZE", sdktrace.DefaultMaxQueueSize, maxQueueSize)
+	batch := p.positive("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", sdktrace.DefaultMaxExportBatchSize, maxQueueSize)
+	delay := p.positive("OTEL_BSP_SCHEDULE_DELAY", sdktrace.DefaultScheduleDelay, math.MaxInt64/int64(time.Millisecond))
 	if batch > queue {
 		batch = min(sdktrace.DefaultMaxExportBatchSize, queue) // as the SDK has it
 	}
@@ -226,25 +226,25 @@ func spanBatchOptions() ([]sdktrace.BatchSpanProcessorOption, error) {
 		sdktrace.WithMaxQueueSize(int(queue)),
 		sdktrace.WithMaxExportBatchSize(int(batch)),
 		sdktrace.WithBatchTimeout(time.Duration(delay) * time.Millisecond),
-	}, errors.Join(queueErr, batchErr, delayErr)
+	}
 }
 
 // logBatchOptions is spanBatchOptions for log records, whose processor checks the other variables itself.
-func logBatchOptions() ([]sdklog.BatchProcessorOption, error) {
+func (p *providers) logBatchOptions() []sdklog.BatchProcessorOption {
 	const defaultSize = 2048 // of the specification and the SDK, which keeps its constant to itself
-	queue, err := positive("OTEL_BLRP_MAX_QUEUE_SIZE", defaultSize, maxQueueSize)
-	return []sdklog.BatchProcessorOption{sdklog.WithMaxQueueSize(int(queue))}, err
+	return []sdklog.BatchProcessorOption{sdklog.WithMaxQueueSize(int(p.positive("OTEL_BLRP_MAX_QUEUE_SIZE", defaultSize, maxQueueSize)))}
 }
 
-// positive returns the value of a variable, a number from 1 to most, or else the default.
-func positive(variable string, defaultValue, most int64) (int64, error) {
+// positive returns the value of a variable, a number from 1 to most, or else the default, and keeps an error.
+func (p *providers) positive(variable string, defaultValue, most int64) int64 {
 	text := strings.TrimSpace(os.Getenv(variable))
 	if text == "" {
-		return defaultValue, nil
+		return defaultValue
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > most {
-		return defaultValue, fmt.Errorf("autoexport: %s=%q is not a number from 1 to %d: the default %d applies", variable, os.Getenv(variable), most, defaultValue)
+		p.keep(fmt.Errorf("autoexport: %s=%q is not a number from 1 to %d: the default %d applies", variable, os.Getenv(variable), most, defaultValue))
+		return defaultValue
 	}
-	return n, nil
+	return n
 }

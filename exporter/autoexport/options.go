@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/userevents/userevents-go/encode/typed"
+	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
@@ -26,10 +27,8 @@ type config struct {
 	eventName string
 	exporters string // of signals whose variable is empty
 	events    *uevents.Provider
-	traces    []ueventstrace.ProcessorOption
-	ownTraces []ueventstrace.ProviderOption // those and others, of the provider without the SDK
+	traces    []ueventstrace.Option
 	logs      []ueventslog.Option
-	ownLogs   []ueventslog.ProviderOption
 	metrics   []ueventsmetric.Option
 
 	noProcessContext bool
@@ -37,11 +36,7 @@ type config struct {
 
 // newConfig returns the configuration of options and the environment. The error is about the resource, which is complete.
 func newConfig(opts []Option) (c config, err error) {
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&c)
-		}
-	}
+	c = component.Apply(c, opts)
 	environment, envErr := resource.Merge(resource.Default(), resource.Environment()) // the default keeps what it was at first
 	c.resource, err = resource.Merge(environment, c.resource)
 	if err = errors.Join(envErr, err); err != nil {
@@ -76,7 +71,7 @@ func WithProvider(p *uevents.Provider) Option {
 // ueventstrace.WithPropagation says: services behind this one then record every trace that begins here. With other exporters
 // it has no effect: the SDK's spans always propagate their ids.
 func WithPropagation() Option {
-	return func(c *config) { c.ownTraces = append(c.ownTraces, ueventstrace.WithPropagation()) }
+	return func(c *config) { c.traces = append(c.traces, ueventstrace.WithPropagation()) }
 }
 
 // WithResource adds attributes to the resource of all signals. They win over those of the environment: service.name set
@@ -90,23 +85,13 @@ func WithResource(r *resource.Resource) Option {
 
 // WithTraceOptions passes options to package ueventstrace, for spans as user events. Several such options add up. The provider of
 // events is that of this package's [WithProvider].
-func WithTraceOptions(opts ...ueventstrace.ProcessorOption) Option {
-	return func(c *config) {
-		c.traces = append(c.traces, opts...)
-		for _, opt := range opts {
-			c.ownTraces = append(c.ownTraces, opt)
-		}
-	}
+func WithTraceOptions(opts ...ueventstrace.Option) Option {
+	return func(c *config) { c.traces = append(c.traces, opts...) }
 }
 
 // WithLogOptions is WithTraceOptions for package ueventslog and log records.
 func WithLogOptions(opts ...ueventslog.Option) Option {
-	return func(c *config) {
-		c.logs = append(c.logs, opts...)
-		for _, opt := range opts {
-			c.ownLogs = append(c.ownLogs, opt)
-		}
-	}
+	return func(c *config) { c.logs = append(c.logs, opts...) }
 }
 
 // WithMetricOptions is WithTraceOptions for package ueventsmetric and metrics.

@@ -51,33 +51,30 @@ func (p *providers) open() *uevents.Provider {
 // tracers returns a provider that writes events itself where they are all that is wanted, and else the SDK's. Its sampler
 // decides what the exporters get, whether or not a tool is attached.
 func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
-	s, err := exporters(ctx, "OTEL_TRACES_EXPORTER", p.exporters, contrib.NewSpanExporter, newSpanExporter)
-	p.keep(err)
+	s := exporters(ctx, p, "OTEL_TRACES_EXPORTER", contrib.NewSpanExporter, newSpanExporter)
 	if s.alone {
-		opts := append(p.ownTraces, ueventstrace.WithResource(p.resource), ueventstrace.WithProvider(p.open()))
+		opts := append(p.traces, ueventstrace.WithResource(p.resource), ueventstrace.WithProvider(p.open()))
 		own, err := ueventstrace.NewTracerProvider(p.eventName, opts...)
 		p.keep(err)
 		p.shutdowns = append(p.shutdowns, own.Shutdown)
 		return own
 	}
-	var processors []sdktrace.SpanProcessor
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
+	add := func(processor sdktrace.SpanProcessor) { // which the SDK does not shut down once the context is done
+		opts = append(opts, sdktrace.WithSpanProcessor(processor))
+		p.shutdowns = append(p.shutdowns, processor.Shutdown)
+	}
 	if s.events {
 		processor, err := ueventstrace.NewProcessor(p.eventName, append(p.traces, ueventstrace.WithProvider(p.open()))...)
 		p.keep(err)
-		processors = append(processors, processor)
+		add(processor)
 		opts = append(opts, sdktrace.WithSampler(ueventstrace.NewSampler(nil, processor)))
 	}
 	if len(s.others) > 0 {
-		batch, err := spanBatchOptions()
-		p.keep(err)
+		batch := p.spanBatchOptions()
 		for _, e := range s.others {
-			processors = append(processors, sdktrace.NewBatchSpanProcessor(e, batch...))
+			add(sdktrace.NewBatchSpanProcessor(e, batch...))
 		}
-	}
-	for _, processor := range processors { // which the SDK does not shut down once the context is done
-		opts = append(opts, sdktrace.WithSpanProcessor(processor))
-		p.shutdowns = append(p.shutdowns, processor.Shutdown)
 	}
 	sdk := sdktrace.NewTracerProvider(opts...)
 	p.shutdowns = append(p.shutdowns, sdk.Shutdown)
@@ -86,32 +83,29 @@ func (p *providers) tracers(ctx context.Context) trace.TracerProvider {
 
 // loggers is tracers for log records.
 func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
-	s, err := exporters(ctx, "OTEL_LOGS_EXPORTER", p.exporters, contrib.NewLogExporter, newLogExporter)
-	p.keep(err)
+	s := exporters(ctx, p, "OTEL_LOGS_EXPORTER", contrib.NewLogExporter, newLogExporter)
 	if s.alone {
-		opts := append(p.ownLogs, ueventslog.WithResource(p.resource), ueventslog.WithProvider(p.open()))
+		opts := append(p.logs, ueventslog.WithResource(p.resource), ueventslog.WithProvider(p.open()))
 		own, err := ueventslog.NewLoggerProvider(p.eventName, opts...)
 		p.keep(err)
 		p.shutdowns = append(p.shutdowns, own.Shutdown)
 		return own
 	}
-	var processors []sdklog.Processor
+	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
+	add := func(processor sdklog.Processor) {
+		opts = append(opts, sdklog.WithProcessor(processor))
+		p.shutdowns = append(p.shutdowns, processor.Shutdown)
+	}
 	if s.events {
 		processor, err := ueventslog.NewProcessor(p.eventName, append(p.logs, ueventslog.WithProvider(p.open()))...)
 		p.keep(err)
-		processors = append(processors, processor)
+		add(processor)
 	}
 	if len(s.others) > 0 {
-		batch, err := logBatchOptions()
-		p.keep(err)
+		batch := p.logBatchOptions()
 		for _, e := range s.others {
-			processors = append(processors, sdklog.NewBatchProcessor(e, batch...))
+			add(sdklog.NewBatchProcessor(e, batch...))
 		}
-	}
-	opts := []sdklog.LoggerProviderOption{sdklog.WithResource(p.resource)}
-	for _, processor := range processors {
-		opts = append(opts, sdklog.WithProcessor(processor))
-		p.shutdowns = append(p.shutdowns, processor.Shutdown)
 	}
 	sdk := sdklog.NewLoggerProvider(opts...)
 	p.shutdowns = append(p.shutdowns, sdk.Shutdown)
@@ -120,8 +114,7 @@ func (p *providers) loggers(ctx context.Context) log.LoggerProvider {
 
 // meters returns the SDK's provider with a reader for each exporter.
 func (p *providers) meters(ctx context.Context) metric.MeterProvider {
-	s, err := exporters(ctx, "OTEL_METRICS_EXPORTER", p.exporters, contrib.NewMetricReader, newMetricReader)
-	p.keep(err)
+	s := exporters(ctx, p, "OTEL_METRICS_EXPORTER", contrib.NewMetricReader, newMetricReader)
 	opts := []sdkmetric.Option{sdkmetric.WithResource(p.resource)}
 	if s.events {
 		exporter, err := ueventsmetric.NewExporter(p.eventName, append(p.metrics, ueventsmetric.WithProvider(p.open()))...)

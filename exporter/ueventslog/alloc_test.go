@@ -60,7 +60,7 @@ func TestAllocations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newRig(t, opts...)
-			provider := rig.newOwn(t, forProvider(opts)...)
+			provider := rig.newOwn(t, opts...)
 			own := provider.Logger("x")
 			behind := rig.newProvider().Logger("x") // without a witness
 			count := func(what string, call func()) {

@@ -41,7 +41,7 @@ func BenchmarkKernel(b *testing.B) {
 			require.NoError(b, err)
 			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithResource(res))
 			defer func() { require.NoError(b, provider.Shutdown(b.Context())) }()
-			own, err := ueventslog.NewLoggerProvider(name, append(forProvider(c.opts), ueventslog.WithResource(res))...)
+			own, err := ueventslog.NewLoggerProvider(name, append(c.opts, ueventslog.WithResource(res))...)
 			require.NoError(b, err)
 			defer func() { require.NoError(b, own.Shutdown(b.Context())) }()
 			b.Run("off", func(b *testing.B) { benchmarkCalls(b, own, provider, p) })

@@ -35,6 +35,12 @@ func decoded(t *testing.T, tr *ueventstest.Tool) (*eventheader.Event, []string) 
 	return ev, lines(t, ev)
 }
 
+// typeNames has the names of the types that log records have.
+var typeNames = map[eventheader.Type]string{
+	0x00a: "string8", 0xe0a: "string8 json", 0x00d: "binary", 0x20d: "binary signed",
+	0x702: "value8 bool", 0x203: "value16 signed", 0x104: "value32 unsigned", 0x205: "value64 signed", 0x805: "value64 float",
+}
+
 // lines returns the fields of an event as lines of name, type and value.
 func lines(t *testing.T, ev *eventheader.Event) (out []string) {
 	t.Helper()
@@ -47,7 +53,7 @@ func lines(t *testing.T, ev *eventheader.Event) (out []string) {
 		return strings.Trim(string(c.Value().AppendJSON(nil)), `"`)
 	}
 	for c.Reset(ev); c.Next(); {
-		line := fmt.Sprintf("%s%s %s: ", strings.Join(structs, ""), c.NameBytes(), c.Type())
+		line := fmt.Sprintf("%s%s %s: ", strings.Join(structs, ""), c.NameBytes(), typeNames[c.Type()])
 		switch c.Item() {
 		case eventheader.ItemStruct:
 			structs = append(structs, string(c.NameBytes())+".")

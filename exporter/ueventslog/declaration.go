@@ -2,7 +2,6 @@ package ueventslog
 
 import (
 	"fmt"
-	"slices"
 
 	"go.opentelemetry.io/otel/log"
 
@@ -69,9 +68,8 @@ func Declare[T any](eventName string, o *DeclarationOptions) *Declaration[T] {
 	if o == nil {
 		o = &DeclarationOptions{}
 	}
-	d := &Declaration[T]{declaration{severities: slices.Clone(o.Severities)}}
-	d.d.Declaration, _ = declared.New[T](eventName, o.Name)
-	return d
+	d, _ := declared.New[T](eventName, o.Name, o.Severities)
+	return &Declaration[T]{d}
 }
 
 func (d *Declaration[T]) declaration() *declaration {
@@ -82,10 +80,7 @@ func (d *Declaration[T]) declaration() *declaration {
 }
 
 // declaration is what a [Declaration] says, whatever its type.
-type declaration struct {
-	declared.Declaration
-	severities []log.Severity
-}
+type declaration = declared.Declaration[log.Severity]
 
 // registerSeverities registers the events of the ranges of severities.
 func (s *sink) registerSeverities(name string) {
@@ -121,30 +116,15 @@ func (r *recordEvent) enabled() bool { return r != nil && r.Event != nil && r.En
 // in their severity's event.
 func (s *sink) registerDeclarations(c *config) {
 	naming := s.Naming(c.naming)
-	for _, d := range c.declarations {
-		if d == nil || d.declaration() == nil {
-			s.Invalid(fmt.Errorf("%w: a declaration is nil", tracepoint.ErrInvalid))
-			continue
-		}
-		d := d.declaration()
-		if err := s.registerDeclaration(d, naming); err != nil {
-			s.Invalid(fmt.Errorf("declaration of %q: %w", d.Selector, err))
-		}
-	}
+	declared.Register(s.Set, c.declarations, AnyDeclaration.declaration, func(d *declaration) error { return s.registerDeclaration(d, naming) })
 }
 
 // registerDeclaration returns an error about the declaration. Those of registering are the set's.
 func (s *sink) registerDeclaration(d *declaration, naming uevents.Naming) error {
-	if err := d.Check(); err != nil {
-		return err
-	}
 	if d.Selector == "" {
 		return fmt.Errorf("%w: a declaration needs an event name", tracepoint.ErrInvalid)
 	}
-	if _, taken := s.records[d.Selector]; taken {
-		return fmt.Errorf("%w: the event name is declared twice", tracepoint.ErrInvalid)
-	}
-	event := &recordEvent{name: d.Name, in: rangesOf(d.severities)}
+	event := &recordEvent{name: d.Name, in: rangesOf(d.Levels)}
 	if s.CommonSchema4 {
 		if err := commonschema.CheckLimit(s.Limit, header(rangeInfo, event.name), leastPartB); err != nil {
 			return err

@@ -125,7 +125,7 @@ func TestUnusable(t *testing.T) {
 			e, err := ueventslog.NewExporter(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
 			provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(p), sdklog.WithProcessor(sdklog.NewSimpleProcessor(e)))
-			own, err := ueventslog.NewLoggerProvider(c.name, forProvider(c.opts)...)
+			own, err := ueventslog.NewLoggerProvider(c.name, c.opts...)
 			require.ErrorIs(t, err, c.is)
 			own.Logger("x").Emit(t.Context(), record(log.SeverityInfo, "m"))
 			assert.NoError(t, own.Shutdown(t.Context()))
@@ -156,7 +156,7 @@ func TestOneError(t *testing.T) {
 			} {
 				opts := []ueventslog.Option{ueventslog.WithProvider(provider), ueventslog.WithDeclarations(httpRequest), encoding, c.opt}
 				_, err := ueventslog.NewProcessor(c.name, opts...)
-				_, ownErr := ueventslog.NewLoggerProvider(c.name, forProvider(opts)...)
+				_, ownErr := ueventslog.NewLoggerProvider(c.name, opts...)
 				require.EqualError(t, ownErr, err.Error())
 				require.ErrorIs(t, err, fs.ErrInvalid)
 				require.ErrorContains(t, err, message)
@@ -188,7 +188,7 @@ func TestNilRecord(t *testing.T) {
 }
 
 // tracedOwn returns a provider of this package whose events are all enabled, and the tool that is attached to them.
-func tracedOwn(t testing.TB, opts ...ueventslog.ProviderOption) (*ueventslog.LoggerProvider, *ueventstest.Tool) {
+func tracedOwn(t testing.TB, opts ...ueventslog.Option) (*ueventslog.LoggerProvider, *ueventstest.Tool) {
 	t.Helper()
 	r := &rig{kernel: ueventstest.New(t, nil)}
 	own := r.newOwn(t, opts...)
@@ -222,9 +222,11 @@ func TestOwnResource(t *testing.T) {
 	}
 }
 
-// TestOptionTypes: what does not apply to a constructor does not compile.
-func TestOptionTypes(t *testing.T) {
-	assert.NotImplements(t, (*ueventslog.Option)(nil), ueventslog.WithResource(nil))
+// TestResourceOfSDK: WithResource has no effect on a processor, whose records have the resource of the SDK's provider.
+func TestResourceOfSDK(t *testing.T) {
+	rig, tool := traced(t, ueventslog.WithResource(resource.NewSchemaless(attribute.String("service.name", "other"))))
+	rig.logger().Emit(t.Context(), log.Record{})
+	assert.Equal(t, "shop", fields(t, tool)["service_name"])
 }
 
 // TestBadLimits: the error handler gets what is no number, and the default applies.

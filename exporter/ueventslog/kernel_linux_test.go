@@ -85,7 +85,7 @@ func emitEverything(t *testing.T, fs *tracefs.Dir, suffixes []string, opts ...ue
 	t.Helper()
 	provider, _, m, name := onKernel(t, opts...)
 	ownName := name + "own"
-	own, err := ueventslog.NewLoggerProvider(ownName, append(forProvider(opts), ueventslog.WithResource(res))...)
+	own, err := ueventslog.NewLoggerProvider(ownName, append(opts, ueventslog.WithResource(res))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Shutdown(context.Background())) })
 	bySDK, byOwn := kerneltest.NewInstance(t, fs, 256), kerneltest.NewInstance(t, fs, 256)

@@ -27,7 +27,7 @@ var _ sdklog.Processor = (*Processor)(nil)
 // fs.ErrInvalid if an argument is invalid, on every machine, or else says what is missing and what to do about it, see package
 // uevents. Declared records whose event could not be registered are in the event of their severity only.
 func NewProcessor(name string, opts ...Option) (*Processor, error) {
-	c := component.Apply(config{}, opts, Option.apply)
+	c := component.Apply(config{}, opts)
 	s, err := newSink(name, selfobs.LogProcessor, &c)
 	return &Processor{events{s}}, err
 }
@@ -61,7 +61,7 @@ var _ sdklog.Exporter = (*Exporter)(nil)
 
 // NewExporter registers the events of an exporter called name. Names and errors are as with [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts, Option.apply)
+	c := component.Apply(config{}, opts)
 	s, err := newSink(name, selfobs.LogExporter, &c)
 	return &Exporter{events{s}}, err
 }

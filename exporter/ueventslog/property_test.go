@@ -37,11 +37,11 @@ func TestSameAsSDK(t *testing.T) {
 	total := testscale.Count(4_000, 800)
 	each := total / (len(counts) * len(lengths) * len(encodings))
 	seed := uint64(0)
-	for _, encoding := range encodings {
+	for e, encoding := range encodings {
 		for _, count := range counts {
 			for _, length := range lengths {
 				seed++
-				t.Run(fmt.Sprintf("encoding=%d/count=%s/length=%s", encoding, count, length), func(t *testing.T) {
+				t.Run(fmt.Sprintf("encoding=%d/count=%s/length=%s", e, count, length), func(t *testing.T) {
 					t.Setenv(envCount, count)
 					t.Setenv(envLength, length)
 					t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "shard=8,cloud=private")
@@ -60,7 +60,7 @@ func assertSameAsSDK(t *testing.T, r random, n int, encoding ueventslog.Option) 
 	}
 	sdk, sdkTool := traced(t, opts...)
 	second := &rig{kernel: ueventstest.New(t, nil)}
-	own := second.newOwn(t, forProvider(opts)...)
+	own := second.newOwn(t, opts...)
 	ownTool := second.attach(t, "app_*")
 	scopes := [][]log.LoggerOption{
 		nil,

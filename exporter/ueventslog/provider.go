@@ -41,8 +41,8 @@ var _ log.LoggerProvider = (*LoggerProvider)(nil)
 // The resource is that of [WithResource]. The limits of records are those that the environment sets for the SDK
 // (OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT, OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT), or its defaults: 128 attributes
 // with values of any length. Call [LoggerProvider.Shutdown] when the program ends.
-func NewLoggerProvider(name string, opts ...ProviderOption) (*LoggerProvider, error) {
-	c := component.Apply(config{}, opts, ProviderOption.applyToProvider)
+func NewLoggerProvider(name string, opts ...Option) (*LoggerProvider, error) {
+	c := component.Apply(config{}, opts)
 	s, err := newSink(name, selfobs.LogProcessor, &c)
 	res, resErr := component.ProviderResource("ueventslog", c.resource)
 	p := &LoggerProvider{events: events{s}, limits: logattrs.LimitsFromEnvironment(), resource: s.Resources.Describe(res)}

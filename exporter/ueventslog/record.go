@@ -2,6 +2,7 @@ package ueventslog
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -115,18 +116,18 @@ func (v *values) has(attribute, n int) bool {
 }
 
 // neutral returns a value as package declared knows it. It has no lists and maps.
-func neutral(v attribute.Value) declared.Value {
+func neutral(v attribute.Value) slog.Value {
 	switch v.Type() {
 	case attribute.BOOL:
-		return declared.BoolValue(v.AsBool())
+		return slog.BoolValue(v.AsBool())
 	case attribute.INT64:
-		return declared.IntValue(v.AsInt64())
+		return slog.Int64Value(v.AsInt64())
 	case attribute.FLOAT64:
-		return declared.FloatValue(v.AsFloat64())
+		return slog.Float64Value(v.AsFloat64())
 	case attribute.STRING:
-		return declared.TextValue(v.AsString())
+		return slog.StringValue(v.AsString())
 	default:
-		return declared.Value{}
+		return slog.Value{}
 	}
 }
 

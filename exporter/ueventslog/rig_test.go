@@ -82,19 +82,11 @@ func (r *rig) newProvider(opts ...sdklog.LoggerProviderOption) *sdklog.LoggerPro
 	return sdklog.NewLoggerProvider(append([]sdklog.LoggerProviderOption{sdklog.WithResource(res), sdklog.WithProcessor(r.Processor)}, opts...)...)
 }
 
-// forProvider returns the options in the type that [ueventslog.NewLoggerProvider] takes.
-func forProvider(opts []ueventslog.Option) (list []ueventslog.ProviderOption) {
-	for _, o := range opts {
-		list = append(list, o)
-	}
-	return list
-}
-
 // newOwn returns a provider of this package's, under the name that the rig's processor has, on the same kernel.
-func (r *rig) newOwn(t testing.TB, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {
+func (r *rig) newOwn(t testing.TB, opts ...ueventslog.Option) *ueventslog.LoggerProvider {
 	t.Helper()
 	borrowed := r.kernel.Provider()
-	own, err := ueventslog.NewLoggerProvider("app", append([]ueventslog.ProviderOption{ueventslog.WithProvider(borrowed), ueventslog.WithResource(res)}, opts...)...)
+	own, err := ueventslog.NewLoggerProvider("app", append([]ueventslog.Option{ueventslog.WithProvider(borrowed), ueventslog.WithResource(res)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, own.Shutdown(context.Background()))

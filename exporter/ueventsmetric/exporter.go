@@ -18,7 +18,7 @@ type Option = metricoption.Option
 // WithProvider registers the events with a provider that the program has opened. It is borrowed: Shutdown leaves it open. The
 // default is to open one with [uevents.Open] and to close it at Shutdown; nil means the default.
 func WithProvider(p *uevents.Provider) Option {
-	return metricoption.Func(func(c *metricoption.Config) { c.Provider = p })
+	return func(c *metricoption.Config) { c.Provider = p }
 }
 
 // WithMaxPayload limits the size of a record, in bytes; a larger one is truncated. In package otlp, points
@@ -26,19 +26,19 @@ func WithProvider(p *uevents.Provider) Option {
 // which every tracing tool keeps. The smaller of this limit and that of the provider applies. A limit that is negative, or has no
 // room for ids, numbers and a few characters of each text, is an error of NewExporter; in package otlp, one of less than 512.
 func WithMaxPayload(bytes int) Option {
-	return metricoption.Func(func(c *metricoption.Config) { c.MaxPayload = bytes })
+	return func(c *metricoption.Config) { c.MaxPayload = bytes }
 }
 
 // WithTemporalitySelector chooses the temporality by the kind of instrument, and with it the event of its points: see the package
 // comment. The default is [sdkmetric.DeltaTemporalitySelector]; nil means the default.
 func WithTemporalitySelector(s sdkmetric.TemporalitySelector) Option {
-	return metricoption.Func(func(c *metricoption.Config) { c.Temporality = s })
+	return func(c *metricoption.Config) { c.Temporality = s }
 }
 
 // WithAggregationSelector chooses the aggregation by the kind of instrument. The default is [sdkmetric.DefaultAggregationSelector];
 // nil means the default.
 func WithAggregationSelector(s sdkmetric.AggregationSelector) Option {
-	return metricoption.Func(func(c *metricoption.Config) { c.Aggregation = s })
+	return func(c *metricoption.Config) { c.Aggregation = s }
 }
 
 // Exporter is an [sdkmetric.Exporter] that writes each data point as a user event. [NewExporter] makes exporters. Methods may be

@@ -60,10 +60,7 @@ func Stub(span trace.Span) tracetest.SpanStub {
 }
 
 // OpenSlices returns how many slices are open.
-func (p *Processor) OpenSlices() int64 { return p.perfetto.count.Load() }
+func (p *Processor) OpenSlices() int64 { return p.sink.perfetto.count.Load() }
 
 // Enabled reports whether any of the events is enabled.
-func (p *Processor) Enabled() bool { return p.sink.All.Enabled() }
-
-// Enabled reports whether any of the events is enabled.
-func (p *TracerProvider) Enabled() bool { return p.processor.Enabled() }
+func (e *events) Enabled() bool { return e.sink.All.Enabled() }

@@ -226,7 +226,7 @@ func TestScope(t *testing.T) {
 
 // TestSizes: records of every size keep the limit, count what they lost, and their attributes are JSON.
 func TestSizes(t *testing.T) {
-	for _, opts := range [][]ueventstrace.ProcessorOption{nil, {ueventstrace.WithMaxPayload(500)}} {
+	for _, opts := range [][]ueventstrace.Option{nil, {ueventstrace.WithMaxPayload(500)}} {
 		rig, tr := traced(t, append(opts, ueventstrace.WithResourceAttributes("host.name"))...)
 		limit := 4064
 		if opts != nil {

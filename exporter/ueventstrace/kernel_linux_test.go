@@ -27,7 +27,7 @@ func uniqueName() string { return fmt.Sprintf("spantest_%d", time.Now().UnixNano
 
 // onKernel returns a provider with a processor on the machine's kernel and a witness, and the
 // processor's name.
-func onKernel(t testing.TB, opts ...ueventstrace.ProcessorOption) (*sdktrace.TracerProvider, *ueventstrace.Processor, *tracetest.InMemoryExporter, string) {
+func onKernel(t testing.TB, opts ...ueventstrace.Option) (*sdktrace.TracerProvider, *ueventstrace.Processor, *tracetest.InMemoryExporter, string) {
 	name, memory := uniqueName(), tracetest.NewInMemoryExporter()
 	p, err := ueventstrace.NewProcessor(name, opts...)
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestKernelLongestName(t *testing.T) {
 func TestKernelRecordedRandomSpans(t *testing.T) {
 	fs := kerneltest.Require(t)
 	name := uniqueName()
-	open := func(opts ...ueventstrace.ProviderOption) *ueventstrace.TracerProvider {
+	open := func(opts ...ueventstrace.Option) *ueventstrace.TracerProvider {
 		p, err := ueventstrace.NewTracerProvider(name, append(opts, ueventstrace.WithResource(res))...)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })

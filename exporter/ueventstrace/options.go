@@ -8,30 +8,8 @@ import (
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// Option is an option of all constructors. A nil option is ignored, here and below.
-type Option interface {
-	ProcessorOption
-	applyToExporter(*config)
-}
-
-// ProcessorOption is an option of [NewProcessor] and [NewTracerProvider].
-type ProcessorOption interface {
-	ProviderOption
-	applyToProcessor(*config)
-}
-
-// ProviderOption is an option of [NewTracerProvider].
-type ProviderOption interface{ applyToProvider(*config) }
-
-type (
-	option          struct{ processorOption }
-	processorOption struct{ providerOption }
-	providerOption  func(*config)
-)
-
-func (o option) applyToExporter(c *config)           { o.applyToProvider(c) }
-func (o processorOption) applyToProcessor(c *config) { o.applyToProvider(c) }
-func (o providerOption) applyToProvider(c *config)   { o(c) }
+// Option is an option of all constructors, but has no effect where its comment names others. A nil option is ignored.
+type Option func(*config)
 
 type config struct {
 	component.Config
@@ -45,7 +23,7 @@ type config struct {
 // WithProvider registers the events with a provider that the caller owns: Shutdown leaves it open. By default, or
 // with nil, the constructor opens one with [uevents.Open], which Shutdown closes.
 func WithProvider(p *uevents.Provider) Option {
-	return option{processorOption{func(c *config) { c.Provider = p }}}
+	return func(c *config) { c.Provider = p }
 }
 
 // WithCommonSchema4 writes one event for a span when it ends, in the self-describing format of LinuxTracepoints with
@@ -56,7 +34,7 @@ func WithProvider(p *uevents.Provider) Option {
 // The schema belongs to its vendor and changes. This option always means the same; a later version gets an option of its
 // own.
 func WithCommonSchema4() Option {
-	return option{processorOption{func(c *config) { c.CommonSchema4 = true }}}
+	return func(c *config) { c.CommonSchema4 = true }
 }
 
 // WithMaxPayload limits the size of a record, in bytes; larger ones are truncated: see docs/wire-formats.md. 0, the
@@ -64,17 +42,17 @@ func WithCommonSchema4() Option {
 // applies. A limit that is negative, or that has no room for ids, numbers and a few characters of each text, is an error
 // of the constructor.
 func WithMaxPayload(bytes int) Option {
-	return option{processorOption{func(c *config) { c.MaxPayload = bytes }}}
+	return func(c *config) { c.MaxPayload = bytes }
 }
 
 // WithResourceAttributes writes the attributes of the resource that have these keys with every record. By default
 // only service.name is written, which has a field of its own: a resource is the same in all records of a program.
 // Several such options add up.
 func WithResourceAttributes(keys ...attribute.Key) Option {
-	return option{processorOption{func(c *config) { c.Resource = append(c.Resource, keys...) }}}
+	return func(c *config) { c.Resource = append(c.Resource, keys...) }
 }
 
-// WithPerfettoSlices adds the event NAME_slice, from which Perfetto draws a span as a slice
+// WithPerfettoSlices is for [NewProcessor] and [NewTracerProvider]. It adds the event NAME_slice, from which Perfetto draws a span as a slice
 // beside the scheduler's events without being told how. It is written when a span starts (B) and when it ends (E).
 //
 // The field scope_track selects the track, since goroutines move between threads: a span is on its parent's track if no sibling is open there, and
@@ -87,18 +65,18 @@ func WithResourceAttributes(keys ...attribute.Key) Option {
 // At most 65,536 slices are open. One more takes the place of the oldest one, whose end is then not written, and
 // the counts of the event have it as refused. Of the slices that are inside of one that ends, the 64 innermost ones go on, on another
 // track; the others end for good and are counted as refused, too.
-func WithPerfettoSlices() ProcessorOption {
-	return processorOption{func(c *config) { c.perfetto = true }}
+func WithPerfettoSlices() Option {
+	return func(c *config) { c.perfetto = true }
 }
 
-// WithResource sets the resource. As in the SDK, its attributes win over those of the environment
+// WithResource sets the resource of [NewTracerProvider]. As in the SDK, its attributes win over those of the environment
 // (OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME), which are added to it. The default, also for nil, is
 // [resource.Default]. The resource of a span of the SDK is that of the SDK's provider.
-func WithResource(r *resource.Resource) ProviderOption {
-	return providerOption(func(c *config) { c.resource = r })
+func WithResource(r *resource.Resource) Option {
+	return func(c *config) { c.resource = r }
 }
 
-// WithPropagation lets recorded spans take part in propagation: while an event is enabled, the
+// WithPropagation lets the recorded spans of [NewTracerProvider] take part in propagation: while an event is enabled, the
 // propagated span context has the ids of the span in events. Spans of several services of a machine are then one trace
 // in events, each the child of its caller's, where otherwise all of them refer to the span that came in from outside.
 //
@@ -108,6 +86,6 @@ func WithResource(r *resource.Resource) ProviderOption {
 // have decided themselves. The sampled flag of other spans is their caller's.
 //
 // The SDK's spans always propagate their ids.
-func WithPropagation() ProviderOption {
-	return providerOption(func(c *config) { c.propagates = true })
+func WithPropagation() Option {
+	return func(c *config) { c.propagates = true }
 }

@@ -207,7 +207,7 @@ func (e unasked) Error() string {
 
 // TestIdleAsksFirst: a span that is not recorded does nothing while events of spans are disabled, whatever else is enabled.
 func TestIdleAsksFirst(t *testing.T) {
-	for event, option := range map[string]ueventstrace.ProviderOption{"app_span": nil, "app_L4K4": ueventstrace.WithCommonSchema4()} {
+	for event, option := range map[string]ueventstrace.Option{"app_span": nil, "app_L4K4": ueventstrace.WithCommonSchema4()} {
 		p := newOwn(t, option)
 		_, s := p.Tracer("x").Start(t.Context(), "s")
 		p.attach(t, event)

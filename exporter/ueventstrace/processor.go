@@ -23,10 +23,7 @@ import (
 // SDK does not tell of them before.
 //
 // Methods may be called concurrently, also during and after Shutdown.
-type Processor struct {
-	sink     *sink
-	perfetto *perfetto // nil without WithPerfettoSlices
-}
+type Processor struct{ events }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
@@ -36,18 +33,10 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // The processor returned is never nil. On an error some of its events, or all of them, are never enabled, and
 // everything else works. An argument that is not valid is an error that wraps fs.ErrInvalid, on every machine;
 // other errors say why the kernel does not take events and what to do about it, see package uevents.
-func NewProcessor(name string, opts ...ProcessorOption) (*Processor, error) {
-	c := component.Apply(config{}, opts, ProcessorOption.applyToProcessor)
-	return newProcessor(name, &c)
-}
-
-func newProcessor(name string, c *config) (*Processor, error) {
-	s, err := newSink(name, selfobs.SpanProcessor, []event{spanStart, spanEnd, spanEvent, spanLink}, c)
-	p := &Processor{sink: s}
-	if s.events[slice] != nil {
-		p.perfetto = newPerfetto(s)
-	}
-	return p, err
+func NewProcessor(name string, opts ...Option) (*Processor, error) {
+	c := component.Apply(config{}, opts)
+	s, err := newSink(name, selfobs.SpanProcessor, allEvents, &c)
+	return &Processor{events{s}}, err
 }
 
 // OnStart writes the start of a span, if that event is enabled. A nil span is ignored.
@@ -55,7 +44,7 @@ func (p *Processor) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 	if !p.sink.All.Enabled() || sp == nil {
 		return
 	}
-	slices := p.perfetto
+	slices := p.sink.perfetto
 	if p.sink.enabled(slice) == nil {
 		slices = nil
 	}
@@ -71,8 +60,8 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 	if sp == nil {
 		return
 	}
-	if p.perfetto != nil && p.perfetto.count.Load() > 0 {
-		p.perfetto.end(sp.SpanContext().SpanID())
+	if slices := p.sink.perfetto; slices != nil && slices.count.Load() > 0 {
+		slices.end(sp.SpanContext().SpanID())
 	}
 	if p.sink.All.Enabled() {
 		p.sink.Handle(p.sink.writeSnapshot(sp))
@@ -80,39 +69,39 @@ func (p *Processor) OnEnd(sp sdktrace.ReadOnlySpan) {
 }
 
 // start writes the start of a span of [TracerProvider].
-func (p *Processor) start(d *spanData) {
-	if o := p.sink.enabled(spanStart); o != nil {
-		p.sink.Handle(p.sink.writeStart(o, d))
+func (s *sink) start(d *spanData) {
+	if o := s.enabled(spanStart); o != nil {
+		s.Handle(s.writeStart(o, d))
 	}
-	if p.perfetto != nil {
-		p.perfetto.begin(&d.context, &d.parent, d.name, d.resource)
+	if s.perfetto != nil {
+		s.perfetto.begin(&d.context, &d.parent, d.name, d.resource)
 	}
 }
 
 // end writes a span of [TracerProvider] that has ended.
-func (p *Processor) end(d *spanData) {
-	if p.perfetto != nil {
-		p.perfetto.end(d.context.spanID)
+func (s *sink) end(d *spanData) {
+	if s.perfetto != nil {
+		s.perfetto.end(d.context.spanID)
 	}
-	if o := p.sink.enabled(spanEnd); o != nil {
-		p.sink.Handle(p.sink.writeEnd(o, d))
+	if o := s.enabled(spanEnd); o != nil {
+		s.Handle(s.writeEnd(o, d))
 	}
 }
 
-// Shutdown unregisters the events. Afterwards they are never enabled, and all methods do
-// nothing. It does not wait, so it does its work even if ctx is done.
-func (p *Processor) Shutdown(context.Context) error {
-	return p.sink.Close()
-}
+type events struct{ sink *sink }
 
-// ForceFlush does nothing: OnStart and OnEnd return when their records are written.
-func (p *Processor) ForceFlush(context.Context) error { return nil }
+// Shutdown unregisters the events. Afterwards they are never enabled, and the other methods do nothing; ExportSpans returns an error.
+// Spans that are open are not written. Shutdown does not wait, ignores ctx, and may be called more than once.
+func (e *events) Shutdown(context.Context) error { return e.sink.Close() }
+
+// ForceFlush does nothing: a record has been written when the method returns that makes it.
+func (e *events) ForceFlush(context.Context) error { return nil }
 
 // Stats returns the counts of each event, by its name.
-func (p *Processor) Stats() map[string]uevents.EventStats {
-	stats := p.sink.Stats()
-	if p.perfetto != nil {
-		p.perfetto.stats(stats)
+func (e *events) Stats() map[string]uevents.EventStats {
+	stats := e.sink.Stats()
+	if e.sink.perfetto != nil {
+		e.sink.perfetto.stats(stats)
 	}
 	return stats
 }
@@ -123,7 +112,7 @@ func (p *Processor) Stats() map[string]uevents.EventStats {
 // and thread of the export. [NewExporter] makes exporters.
 //
 // Methods may be called concurrently, ExportSpans too.
-type Exporter struct{ sink *sink }
+type Exporter struct{ events }
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
 
@@ -132,9 +121,10 @@ var errExporterShutdown = errors.New("ueventstrace: exporter is shutdown")
 // NewExporter registers the events of an exporter called name, which are those of [NewProcessor]
 // without NAME_span_start and NAME_slice. Name and errors are as in [NewProcessor].
 func NewExporter(name string, opts ...Option) (*Exporter, error) {
-	c := component.Apply(config{}, opts, Option.applyToExporter)
+	c := component.Apply(config{}, opts)
+	c.perfetto = false
 	s, err := newSink(name, selfobs.SpanExporter, []event{spanEnd, spanEvent, spanLink}, &c)
-	return &Exporter{s}, err
+	return &Exporter{events{s}}, err
 }
 
 // ExportSpans writes the spans whose events are enabled. It keeps no reference to spans, and ignores those that are nil. If ctx is
@@ -150,17 +140,6 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		}
 		return e.sink.writeSnapshot(spans[i])
 	})
-}
-
-// Shutdown unregisters the events. Afterwards no span is written. It does not wait, so it does its work even if ctx
-// is done.
-func (e *Exporter) Shutdown(context.Context) error {
-	return e.sink.Close()
-}
-
-// Stats returns the counts of each event, by its name.
-func (e *Exporter) Stats() map[string]uevents.EventStats {
-	return e.sink.Stats()
 }
 
 type sampler struct {

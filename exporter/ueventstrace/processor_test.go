@@ -137,7 +137,7 @@ func TestUnusable(t *testing.T) {
 
 // TestLongestName: the declarations of all events keep the kernel's limit with the longest name.
 func TestLongestName(t *testing.T) {
-	for _, option := range []ueventstrace.ProcessorOption{ueventstrace.WithPerfettoSlices(), ueventstrace.WithCommonSchema4()} {
+	for _, option := range []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), ueventstrace.WithCommonSchema4()} {
 		provider := ueventstest.New(t, nil).Provider()
 		longest := strings.Repeat("n", 64)
 		p, err := ueventstrace.NewProcessor(longest, ueventstrace.WithProvider(provider), option)
@@ -158,14 +158,14 @@ func TestInvalidArguments(t *testing.T) {
 	for _, provider := range []*uevents.Provider{supported, unsupported} {
 		for _, c := range []struct {
 			name, want string
-			opts       []ueventstrace.ProcessorOption
+			opts       []ueventstrace.Option
 		}{
 			{"my-app", `use "my_app"`, nil},
-			{"my-app", `use "my_app"`, []ueventstrace.ProcessorOption{commonSchema}},
-			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(100)}},
-			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(100), commonSchema}},
-			{"negative", "MaxPayload of -1 bytes is negative", []ueventstrace.ProcessorOption{ueventstrace.WithMaxPayload(-1)}},
-			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.ProcessorOption{ueventstrace.WithPerfettoSlices(), commonSchema}},
+			{"my-app", `use "my_app"`, []ueventstrace.Option{commonSchema}},
+			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.Option{ueventstrace.WithMaxPayload(100)}},
+			{"tiny", "a limit of 100 bytes is too small", []ueventstrace.Option{ueventstrace.WithMaxPayload(100), commonSchema}},
+			{"negative", "MaxPayload of -1 bytes is negative", []ueventstrace.Option{ueventstrace.WithMaxPayload(-1)}},
+			{"slices", "WithPerfettoSlices does not go with CommonSchema4", []ueventstrace.Option{ueventstrace.WithPerfettoSlices(), commonSchema}},
 		} {
 			p, err := ueventstrace.NewProcessor(c.name, append(c.opts, ueventstrace.WithProvider(provider), nil)...)
 			require.ErrorIs(t, err, fs.ErrInvalid, c.name)
@@ -176,12 +176,17 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
-// TestOptionTypes: what does not apply to a constructor does not compile.
-func TestOptionTypes(t *testing.T) {
-	for _, o := range []ueventstrace.ProviderOption{ueventstrace.WithResource(nil), ueventstrace.WithPropagation()} {
-		assert.NotImplements(t, (*ueventstrace.ProcessorOption)(nil), o)
-	}
-	assert.NotImplements(t, (*ueventstrace.Option)(nil), ueventstrace.WithPerfettoSlices())
+// TestOptionsOfOthers: an option for other constructors has no effect.
+func TestOptionsOfOthers(t *testing.T) {
+	kernel := ueventstest.New(t, nil)
+	p := kernel.Provider()
+	e, err := ueventstrace.NewExporter("app", ueventstrace.WithProvider(p), ueventstrace.WithResource(nil), ueventstrace.WithPropagation(), ueventstrace.WithPerfettoSlices())
+	require.NoError(t, err)
+	assert.Len(t, e.Stats(), 3)
+	_, err = kernel.Format("app_slice")
+	assert.Error(t, err)
+	require.NoError(t, e.Shutdown(t.Context()))
+	require.NoError(t, p.Close())
 }
 
 // refusing is a kernel that refuses all writes.

@@ -15,6 +15,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/internal/attrs"
 	"github.com/userevents/userevents-go/exporter/internal/component"
 	"github.com/userevents/userevents-go/exporter/internal/eventspan"
+	"github.com/userevents/userevents-go/exporter/internal/selfobs"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -29,7 +30,7 @@ import (
 type TracerProvider struct {
 	embedded.TracerProvider
 
-	processor  *Processor
+	events
 	limits     sdktrace.SpanLimits
 	attributes attrs.Limits // of spans: the same
 	resource   *attrs.Described
@@ -45,13 +46,13 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 // The resource is the one of [WithResource]. The limits of spans are those that the environment sets for the SDK
 // (OTEL_SPAN_*, OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT, OTEL_LINK_ATTRIBUTE_COUNT_LIMIT), or its defaults. Call
 // [TracerProvider.Shutdown] when the program ends.
-func NewTracerProvider(name string, opts ...ProviderOption) (*TracerProvider, error) {
-	c := component.Apply(config{}, opts, ProviderOption.applyToProvider)
-	processor, err := newProcessor(name, &c)
+func NewTracerProvider(name string, opts ...Option) (*TracerProvider, error) {
+	c := component.Apply(config{}, opts)
+	s, err := newSink(name, selfobs.SpanProcessor, allEvents, &c)
 	res, resErr := component.ProviderResource("ueventstrace", c.resource)
 	p := &TracerProvider{
-		processor:  processor,
-		resource:   processor.sink.Resources.Describe(res),
+		events:     events{s},
+		resource:   s.Resources.Describe(res),
 		propagates: c.propagates,
 	}
 	p.setLimits(sdktrace.NewSpanLimits())
@@ -62,16 +63,6 @@ func (p *TracerProvider) setLimits(l sdktrace.SpanLimits) {
 	p.limits = l
 	p.attributes = attrs.Limits{Count: l.AttributeCountLimit, Length: l.AttributeValueLengthLimit, Depth: attrs.DepthLimit}
 }
-
-// Shutdown unregisters the events. Spans that start afterwards are not recorded, and spans that end afterwards are not
-// written. It does not wait, so it does its work even if ctx is done, and may be called more than once.
-func (p *TracerProvider) Shutdown(ctx context.Context) error { return p.processor.Shutdown(ctx) }
-
-// ForceFlush does nothing: Start and End return when their records are written.
-func (p *TracerProvider) ForceFlush(context.Context) error { return nil }
-
-// Stats returns the counts of each event, by its name.
-func (p *TracerProvider) Stats() map[string]uevents.EventStats { return p.processor.Stats() }
 
 // Tracer returns the tracer of an instrumentation scope. Tracers are kept: to ask for one again takes a look-up in a
 // map and does not allocate, so that [trace.Tracer.Start] may follow directly.
@@ -93,8 +84,7 @@ func newTracer(p *TracerProvider, scope instrumentation.Scope) *tracer {
 		list = attrs.LimitedDepth(list, p.attributes.Depth)
 		scope.Attributes = attribute.NewSet(list...)
 	}
-	sink := p.processor.sink
-	return &tracer{all: sink.All, sink: sink, provider: p, origin: newOrigin(scope, p.resource, sink.Limit)}
+	return &tracer{all: p.sink.All, sink: p.sink, provider: p, origin: newOrigin(scope, p.resource, p.sink.Limit)}
 }
 
 type tracer struct {
@@ -151,7 +141,7 @@ func (t *tracer) startRecording(ctx context.Context, name string, options []trac
 	if d.start.IsZero() {
 		d.start = time.Now()
 	}
-	t.provider.processor.start(d)
+	t.sink.start(d)
 	for i := range links {
 		s.AddLink(links[i])
 	}

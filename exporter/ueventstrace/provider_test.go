@@ -30,10 +30,10 @@ type own struct {
 	kernel *ueventstest.Kernel
 }
 
-func newOwn(t testing.TB, opts ...ueventstrace.ProviderOption) *own {
+func newOwn(t testing.TB, opts ...ueventstrace.Option) *own {
 	t.Helper()
 	k, borrowed := recordtest.Kernel(t)
-	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.ProviderOption{ueventstrace.WithProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
+	p, err := ueventstrace.NewTracerProvider("app", append([]ueventstrace.Option{ueventstrace.WithProvider(borrowed), ueventstrace.WithResource(res)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Shutdown(context.Background())) })
 	return &own{p, k}
@@ -393,11 +393,11 @@ var apiChecks = []apiCheck{
 func TestAPI(t *testing.T) {
 	for mode, c := range map[string]struct {
 		attached bool
-		opts     []ueventstrace.ProviderOption
+		opts     []ueventstrace.Option
 		strict   bool
 	}{
-		"WithPropagation, a tool attached": {true, []ueventstrace.ProviderOption{ueventstrace.WithPropagation()}, true},
-		"WithPropagation, no tool":         {false, []ueventstrace.ProviderOption{ueventstrace.WithPropagation()}, false},
+		"WithPropagation, a tool attached": {true, []ueventstrace.Option{ueventstrace.WithPropagation()}, true},
+		"WithPropagation, no tool":         {false, []ueventstrace.Option{ueventstrace.WithPropagation()}, false},
 		"a tool attached":                  {true, nil, false},
 		"no tool":                          {false, nil, false},
 	} {

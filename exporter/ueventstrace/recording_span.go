@@ -252,7 +252,7 @@ func (s *recordingSpan) End(options ...trace.SpanEndOption) {
 	s.ended = true // from here on, no method changes the data
 	s.data.end, s.data.duration = end, duration
 	s.mu.Unlock()
-	s.tracer.provider.processor.end(&s.data)
+	s.tracer.sink.end(&s.data)
 }
 
 func (s *recordingSpan) SetName(name string) {

@@ -37,13 +37,13 @@ var res = resource.NewSchemaless(
 	attribute.Int("shard", 3),
 )
 
-func newRig(t testing.TB, opts ...ueventstrace.ProcessorOption) *rig {
+func newRig(t testing.TB, opts ...ueventstrace.Option) *rig {
 	t.Helper()
 	r := &rig{kernel: ueventstest.New(t, nil), memory: tracetest.NewInMemoryExporter()}
 	r.borrowed = r.kernel.Provider()
 	t.Cleanup(func() { require.NoError(t, r.borrowed.Close()) })
 	var err error
-	r.Processor, err = ueventstrace.NewProcessor("app", append([]ueventstrace.ProcessorOption{ueventstrace.WithProvider(r.borrowed)}, opts...)...)
+	r.Processor, err = ueventstrace.NewProcessor("app", append([]ueventstrace.Option{ueventstrace.WithProvider(r.borrowed)}, opts...)...)
 	require.NoError(t, err)
 	r.provider = r.newProvider(sdktrace.WithSyncer(r.memory))
 	return r
@@ -65,7 +65,7 @@ func (r *rig) attach(t testing.TB, names ...string) *ueventstest.Tool {
 }
 
 // traced returns a rig with a tracing tool attached to all events, and the tool.
-func traced(t testing.TB, opts ...ueventstrace.ProcessorOption) (*rig, *ueventstest.Tool) {
+func traced(t testing.TB, opts ...ueventstrace.Option) (*rig, *ueventstest.Tool) {
 	t.Helper()
 	r := newRig(t, opts...)
 	return r, r.attach(t, "app_*")

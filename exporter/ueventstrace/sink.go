@@ -25,7 +25,8 @@ import (
 type sink struct {
 	component.Component
 
-	events [eventCount]*component.Event // nil for those that are not registered
+	events   [eventCount]*component.Event // nil for those that are not registered
+	perfetto *perfetto                    // nil without WithPerfettoSlices
 
 	// What spans of the SDK have in common: that of the last one, and those of each scope.
 	last    atomic.Pointer[origin]
@@ -47,6 +48,9 @@ func newSink(name string, kind selfobs.Component, list []event, c *config) (*sin
 		}
 		for _, ev := range list {
 			s.events[ev] = s.RegisterTyped(suffixes[ev], schemas[ev])
+		}
+		if c.perfetto {
+			s.perfetto = newPerfetto(s)
 		}
 	}
 	return s, s.Publish(kind, s.events[spanEnd].Stats) // a span counts once, however many records it has
@@ -145,6 +149,9 @@ const (
 	slice
 	eventCount
 )
+
+// allEvents are those of a processor or a provider without WithPerfettoSlices.
+var allEvents = []event{spanStart, spanEnd, spanEvent, spanLink}
 
 // suffixes end the names of the events.
 var suffixes = [eventCount]string{
@@ -298,10 +305,6 @@ func putSpan(r *component.Record, span *identity) {
 // endEvents are the events that are written when a span ends: each is nil while it is disabled.
 type endEvents struct{ link, event, span *component.Event }
 
-func (s *sink) endEvents() endEvents {
-	return endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
-}
-
 // writeEnded writes these events of a span that has ended. The span itself comes last: a tool that sees it has seen
 // its parts.
 func (s *sink) writeEnded(on endEvents, d *spanData) (first error) {
@@ -383,7 +386,7 @@ func (s *sink) writeStarted(sp sdktrace.ReadOnlySpan, start *component.Event, sl
 
 // writeSnapshot writes the events of a span of the SDK that has ended, as far as they are enabled.
 func (s *sink) writeSnapshot(sp sdktrace.ReadOnlySpan) error {
-	on := s.endEvents()
+	on := endEvents{link: s.enabled(spanLink), event: s.enabled(spanEvent), span: s.enabled(spanEnd)}
 	if on == (endEvents{}) {
 		return nil
 	}

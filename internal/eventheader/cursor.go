@@ -58,7 +58,6 @@ func (ev *Event) Decode(tp Name, payload []byte) error {
 			Tag:     o.get16(payload[4:]),
 			Opcode:  Opcode(payload[6]),
 			Level:   Level(payload[7]),
-			arch:    archOf(flags),
 		},
 		Tracepoint: tp,
 		order:      o,

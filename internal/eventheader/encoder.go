@@ -20,7 +20,7 @@ import (
 // package's documentation says, so that it does not matter in which order fields come. Names and texts are made
 // valid and printable: in names, a semicolon and each byte of what package text would escape, but for backslashes,
 // become an underscore, as does an empty name; texts are escaped. Only a mistake of the
-// program, such as a type that a method does not take, or a limit too small for any event is an error of End.
+// program, such as a level that does not exist, or a limit too small for any event is an error of End.
 //
 // Until End an Encoder takes memory for all fields. Each name, text, binary and array counts with at most as many
 // bytes as the limit has, and there are at most 4096 of them.
@@ -36,7 +36,7 @@ type Encoder struct {
 	order order
 	limit int
 
-	prefix       []byte // what comes before the fields of an event without activity ids; empty if the last one was none
+	prefix       []byte // what comes before the fields of an event; empty if the last one was none
 	prefixHeader Header // of the prefix, but for the name
 
 	start int // of the event in meta
@@ -71,22 +71,22 @@ type offset = uint32
 
 // Begin starts an event. It will be appended to dst, which the caller must not
 // use before [Encoder.End] returns it. The payload, from the header on, will have
-// at most limit bytes; 0 means [tracepoint.MaxPayload]. No event has more than 65467 bytes. The activity id and the related activity id are optional.
+// at most limit bytes; 0 means [tracepoint.MaxPayload]. No event has more than 65467 bytes.
 //
 // A caller that passes the result to the kernel begins with 4 bytes in dst for
 // the write index. They do not count.
-func (e *Encoder) Begin(dst []byte, h *Header, limit int, activity ...UUID) {
+func (e *Encoder) Begin(dst []byte, h *Header, limit int) {
 	if h == nil {
 		h = &Header{} // whose level is refused
 	}
 	e.start = len(dst)
 	e.limit = clampLimit(limit)
 	e.lost, e.skipped, e.err = 0, 0, nil
-	if len(activity) == 0 && cap(dst)-len(dst) >= minEvent && e.isPrefix(h) {
+	if cap(dst)-len(dst) >= minEvent && e.isPrefix(h) {
 		dst = append(dst, e.prefix...)
 		e.sized = e.start + headerSize
 	} else {
-		dst = e.beginWith(dst, h, activity)
+		dst = e.beginWith(dst, h)
 	}
 	e.meta = dst
 	e.first = len(dst)
@@ -108,8 +108,8 @@ func (e *Encoder) isPrefix(h *Header) bool {
 }
 
 // beginWith appends what comes before the fields, and remembers it if the next event may begin so too.
-func (e *Encoder) beginWith(dst []byte, h *Header, activity []UUID) []byte {
-	dst, e.order = h.appendHeader(dst, activity)
+func (e *Encoder) beginWith(dst []byte, h *Header) []byte {
+	dst, e.order = h.appendHeader(dst)
 	e.sized = len(dst) - extensionSize
 	name := h.Name
 	if uint(len(name)-1) >= maxNameSize {
@@ -119,7 +119,7 @@ func (e *Encoder) beginWith(dst []byte, h *Header, activity []UUID) []byte {
 	e.prefix = e.prefix[:0]
 	if !h.Level.valid() {
 		e.err = invalidf("event %q: level %d is not between %d and %d", h.Name, h.Level, LevelCritical, LevelVerbose)
-	} else if len(activity) == 0 {
+	} else {
 		e.prefix = append(e.prefix, dst[e.start:]...)
 		e.prefixHeader = *h
 		e.prefixHeader.Name = "" // it is not retained
@@ -135,7 +135,7 @@ func clampLimit(limit int) int {
 }
 
 // End returns dst with the event appended. On an error dst is as it was before
-// Begin: a level or a type was wrong, or header and name do not fit the limit. Structs that are still open are closed.
+// Begin: a level was wrong, or header and name do not fit the limit. Structs that are still open are closed.
 func (e *Encoder) End() ([]byte, error) {
 	for e.skipped|len(e.parents) != 0 {
 		e.pop()

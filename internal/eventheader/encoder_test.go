@@ -3,7 +3,6 @@ package eventheader
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"strings"
 	"testing"
 
@@ -155,7 +154,7 @@ func TestEncoderDropsDeepNesting(t *testing.T) {
 			e.BeginStruct("s")
 		}
 		e.Strings("no", []string{"a"})
-		Ints(e, "no", []int64{1})
+		e.Ints("no", []int64{1})
 		e.JSON("no", "1")
 		e.Null("no")
 		for range 1000 {
@@ -188,11 +187,11 @@ func TestStructsAfterHugeArraysAreDropped(t *testing.T) {
 func TestEncoderArrays(t *testing.T) {
 	nodes := encoded(t, func(e *Encoder) {
 		e.Strings("strings", []string{"a", "", "größe", "bad \xff"})
-		Ints(e, "int64s", []int64{math.MinInt64, 1})
-		Floats(e, "float64s", []float64{0.5, math.Inf(1)})
+		e.Ints("int64s", []int64{math.MinInt64, 1})
+		e.Floats("float64s", []float64{0.5, math.Inf(1)})
 		e.Bools("bools", []bool{true, false})
 		e.Strings("empty", nil)
-		Ints[int64](e, "empty", nil)
+		e.Ints("empty", nil)
 	})
 	assert.Equal(t, []node{
 		{Name: "strings", Type: typeString, Value: []any{"a", "", "größe", `bad \xff`}},
@@ -204,46 +203,11 @@ func TestEncoderArrays(t *testing.T) {
 	}, nodes)
 }
 
-type (
-	celsius int16
-	ratio   float32
-)
-
-// The elements of an array have the size of those of the slice, whatever the type is called.
-func TestArraysOfEachType(t *testing.T) {
-	const word = bits.UintSize / 32 // encoding of an int, from that of 16 bits on
-	for _, arch := range archs {
-		var e Encoder
-		e.Begin(nil, &Header{Name: "e", Level: LevelInfo, arch: arch}, 0)
-		Ints(&e, "int", []int{math.MinInt, -1, math.MaxInt})
-		Ints(&e, "int8", []int8{math.MinInt8, -1, math.MaxInt8})
-		Ints(&e, "int16", []int16{math.MinInt16, -1, math.MaxInt16})
-		Ints(&e, "int32", []int32{math.MinInt32, -1, math.MaxInt32})
-		Ints(&e, "int64", []int64{math.MinInt64, -1, math.MaxInt64})
-		Ints(&e, "celsius", []celsius{-273})
-		Floats(&e, "float32", []float32{math.SmallestNonzeroFloat32, math.MaxFloat32})
-		Floats(&e, "float64", []float64{math.SmallestNonzeroFloat64, math.MaxFloat64})
-		Floats(&e, "ratio", []ratio{0.5})
-		nodes := requireEvent(t, end(t, &e), 0)
-		assert.Equal(t, []node{
-			{Name: "int", Type: Type(FormatSigned)<<8 | Type(encValue16) + word, Value: []any{int64(math.MinInt), int64(-1), int64(math.MaxInt)}},
-			{Name: "int8", Type: typeInt8, Value: []any{int64(math.MinInt8), int64(-1), int64(math.MaxInt8)}},
-			{Name: "int16", Type: TypeInt16, Value: []any{int64(math.MinInt16), int64(-1), int64(math.MaxInt16)}},
-			{Name: "int32", Type: typeInt32, Value: []any{int64(math.MinInt32), int64(-1), int64(math.MaxInt32)}},
-			{Name: "int64", Type: typeInt64, Value: []any{int64(math.MinInt64), int64(-1), int64(math.MaxInt64)}},
-			{Name: "celsius", Type: TypeInt16, Value: []any{int64(-273)}},
-			{Name: "float32", Type: typeFloat32, Value: []any{float32(math.SmallestNonzeroFloat32), float32(math.MaxFloat32)}},
-			{Name: "float64", Type: typeFloat64, Value: []any{math.SmallestNonzeroFloat64, math.MaxFloat64}},
-			{Name: "ratio", Type: typeFloat32, Value: []any{float32(0.5)}},
-		}, nodes)
-	}
-}
-
 // Other decoders stop after 4096 items, so that an event must not have more.
 func TestEncoderHugeArrays(t *testing.T) {
 	for _, n := range []int{3000, 4000, 5000, 70_000} {
 		for name, add := range map[string]func(*Encoder){
-			"int64s":  func(e *Encoder) { Ints(e, "a", make([]int64, n)) },
+			"int64s":  func(e *Encoder) { e.Ints("a", make([]int64, n)) },
 			"bools":   func(e *Encoder) { e.Bools("a", make([]bool, n)) },
 			"strings": func(e *Encoder) { e.Strings("a", make([]string, n)) },
 		} {
@@ -343,17 +307,7 @@ func TestNamesOfEachLength(t *testing.T) {
 
 func TestEncoderRefuses(t *testing.T) {
 	tests := map[string]func(*Encoder){
-		"number for a text":       func(e *Encoder) { e.Value("x", typeString, 1) },
-		"number for 128 bits":     func(e *Encoder) { e.Value("x", typeUUID, 1) },
-		"number for an address":   func(e *Encoder) { e.Value("x", typeIPv4, 1) },
-		"number for a struct":     func(e *Encoder) { e.Value("x", typeStruct, 1) },
-		"format of another size":  func(e *Encoder) { e.Value("x", typeOf(encValue8, FormatFloat), 1) },
-		"format that is obsolete": func(e *Encoder) { e.Value("x", typeOf(encValue32, formatOldIP), 1) },
-		"format that is unknown":  func(e *Encoder) { e.Value("x", typeOf(encValue8, 0x7f), 1) },
-		"format with chain bit":   func(e *Encoder) { e.Value("x", typeOf(encValue8, 0x80), 1) },
-		"encoding with a flag":    func(e *Encoder) { e.Value("x", typeOf(encValue8|flagFixed, 0), 1) },
-		"encoding that is none":   func(e *Encoder) { e.Value("x", 0, 1) },
-		"end without begin":       func(e *Encoder) { e.EndStruct() },
+		"end without begin": func(e *Encoder) { e.EndStruct() },
 	}
 	for name, add := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -393,7 +347,7 @@ func TestEncoderWithoutBegin(t *testing.T) {
 		e.JSON("x", "1")
 		e.Strings("x", []string{"a"})
 		e.EndStruct()
-		Ints(e, "x", []int64{1})
+		e.Ints("x", []int64{1})
 		e.BeginStruct("s")
 	}
 	var e Encoder

@@ -179,10 +179,10 @@ func TestWhatIsDropped(t *testing.T) {
 	const n = 20
 	h := Header{Name: "e", Level: LevelInfo}
 	lengths := []int{200, 5, truncate.Short, truncate.Short + 1}
-	for limit := h.minLimit(0); limit < 10_000; limit += 1 + limit/100 {
+	for limit := h.minLimit(); limit < 10_000; limit += 1 + limit/100 {
 		var e Encoder
 		e.Begin(nil, &h, limit)
-		free := limit - h.minLimit(0)
+		free := limit - h.minLimit()
 		fits := func(size int) bool {
 			if size > free {
 				return false
@@ -204,11 +204,11 @@ func TestWhatIsDropped(t *testing.T) {
 			want[name] = fits(len(name) + typeSize + 8)
 			whole += len(name) + typeSize + 8
 			name = fmt.Sprintf("%02da", i)
-			Ints(&e, name, make([]int16, 50))
+			e.Ints(name, make([]int64, 50))
 			want[name] = fits(len(name) + typeSize + 2 + truncate.Short)
-			whole += len(name) + typeSize + 2 + 100
+			whole += len(name) + typeSize + 2 + 8*50
 		}
-		if whole <= limit-h.minLimit(0)+truncatedSize {
+		if whole <= limit-h.minLimit()+truncatedSize {
 			continue
 		}
 		b := end(t, &e)
@@ -239,7 +239,7 @@ func TestArraysOfTexts(t *testing.T) {
 	for i := range texts {
 		texts[i] = strings.Repeat("x", 200)
 	}
-	start := h.minLimit(0) + len("a") + typeSize - 1 + 2
+	start := h.minLimit() + len("a") + typeSize - 1 + 2
 	for limit := start + truncate.Short; limit < start+20*202-truncatedSize; limit++ {
 		var e Encoder
 		e.Begin(nil, &h, limit)

@@ -167,7 +167,7 @@ func encodeAny(s *source, e *Encoder) []node {
 					v[i] = int64(i)
 					want[i] = v[i]
 				}
-				Ints(e, name, v)
+				e.Ints(name, v)
 				add(name, typeInt64, want)
 			case 8:
 				// Many fields, to reach the limits of their number.
@@ -244,7 +244,7 @@ func FuzzEncode(f *testing.F) {
 		var e Encoder
 		for range 2 { // an encoder is reused
 			s := &source{rest: s.rest}
-			e.Begin([]byte("head"), &Header{Name: "event", Level: LevelInfo, arch: arch}, limit, sequence(1))
+			e.Begin([]byte("head"), &Header{Name: "event", Level: LevelInfo, arch: arch}, limit)
 			want := encodeAny(s, &e)
 			b, err := e.End()
 			if err != nil {

@@ -65,8 +65,8 @@ func (n Name) validate() error {
 		return invalidf("provider name and options are %d bytes long, the limit is %d", len(n.Provider)+len(n.Options), maxProviderName)
 	case !n.Level.valid():
 		return invalidf("level %d is not between %d and %d", n.Level, LevelCritical, LevelVerbose)
-	case !validOptions(n.Options):
-		return invalidf("options %q must be upper-case letters in alphabetical order, each followed by lower-case letters and digits", n.Options)
+	case !wellFormedOptions(n.Options):
+		return invalidf("options %q must be upper-case letters, each followed by lower-case letters and digits", n.Options)
 	}
 	return nil
 }
@@ -150,19 +150,6 @@ func wellFormedOptions(s string) bool {
 	return true
 }
 
-func validOptions(s string) bool {
-	var last byte
-	for i := range len(s) {
-		if c := s[i]; c >= 'A' && c <= 'Z' {
-			if c <= last {
-				return false
-			}
-			last = c
-		}
-	}
-	return wellFormedOptions(s)
-}
-
 func isIdentifier(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -194,10 +181,9 @@ func (l Level) valid() bool { return l >= LevelCritical && l <= LevelVerbose }
 // Opcode says which moment of an activity an event marks, by the numbers of eventheader.h, such as 1 for its start. 0 is none.
 type Opcode uint8
 
-// arch is the byte order and the pointer width of the program that wrote an event.
+// arch is the byte order and the pointer width of an event that an Encoder makes. Only tests make events of other architectures.
 type arch uint8
 
-// archHost is this program's own. A decoded event never has it: it has one of the others.
 const (
 	archHost arch = iota
 	little64
@@ -230,35 +216,18 @@ func flagsOfHost() uint8 {
 	return f
 }
 
-func (a arch) flags() (uint8, order) {
-	var f uint8
-	switch a {
-	case little64:
-		f = flagLittleEndian | flagPointer64
-	case little32:
-		f = flagLittleEndian
-	case big64:
-		f = flagPointer64
-	case big32:
-	default:
-		f = hostFlags
-	}
-	return f, orderOf(f)
+// archFlags has the flags of each architecture.
+var archFlags = [...]uint8{
+	archHost: hostFlags,
+	little64: flagLittleEndian | flagPointer64,
+	little32: flagLittleEndian,
+	big64:    flagPointer64,
+	big32:    0,
 }
+
+func (a arch) flags() (uint8, order) { return archFlags[a], orderOf(archFlags[a]) }
 
 func orderOf(flags uint8) order { return flags&flagLittleEndian != 0 != hostLittle }
-
-func archOf(flags uint8) arch {
-	switch flags & (flagLittleEndian | flagPointer64) {
-	case flagLittleEndian | flagPointer64:
-		return little64
-	case flagLittleEndian:
-		return little32
-	case flagPointer64:
-		return big64
-	}
-	return big32
-}
 
 // Header identifies an event. Only Name and Level are needed.
 type Header struct {
@@ -302,13 +271,9 @@ const (
 	kindChain    = 0x8000 // another extension follows
 )
 
-// appendHeader appends the fixed header, the activity extension, and the beginning
-// of the metadata extension with a size of 0. A second id is the related one.
-func (h *Header) appendHeader(dst []byte, activity []UUID) ([]byte, order) {
-	flags, o := hostFlags, hostOrder
-	if h.arch != archHost {
-		flags, o = h.arch.flags()
-	}
+// appendHeader appends the fixed header, and the beginning of the metadata extension with a size of 0.
+func (h *Header) appendHeader(dst []byte) ([]byte, order) {
+	flags, o := h.arch.flags()
 	if cap(dst)-len(dst) < minEvent {
 		dst = slices.Grow(dst, minEvent)
 	}
@@ -317,24 +282,7 @@ func (h *Header) appendHeader(dst []byte, activity []UUID) ([]byte, order) {
 	b[0], b[1], b[6], b[7] = flags|flagExtension, h.Version, byte(h.Opcode), byte(h.Level)
 	o.put16(b[2:], h.ID)
 	o.put16(b[4:], h.Tag)
-	dst = dst[:at+headerSize]
-	if ids := presentIDs(activity); len(ids) > 0 {
-		dst = o.append16(o.append16(dst, uint16(len(ids)*len(UUID{}))), kindActivity|kindChain)
-		for i := range ids {
-			dst = append(dst, ids[i][:]...)
-		}
-	}
-	return o.append16(o.append16(dst, 0), kindMetadata), o
-}
-
-// presentIDs returns the activity id and the related id without those that are
-// zero at the end.
-func presentIDs(ids []UUID) []UUID {
-	ids = ids[:min(len(ids), 2)]
-	for len(ids) > 0 && ids[len(ids)-1] == (UUID{}) {
-		ids = ids[:len(ids)-1]
-	}
-	return ids
+	return o.append16(o.append16(dst[:at+headerSize], 0), kindMetadata), o
 }
 
 // order is the byte order of an event: true if it is not this machine's.
@@ -367,10 +315,6 @@ func (o order) append16(b []byte, v uint16) []byte {
 	return binary.NativeEndian.AppendUint16(b, o.u16(v))
 }
 
-func (o order) append32(b []byte, v uint32) []byte {
-	return binary.NativeEndian.AppendUint32(b, o.u32(v))
-}
-
 func (o order) append64(b []byte, v uint64) []byte {
 	return binary.NativeEndian.AppendUint64(b, o.u64(v))
 }
@@ -380,16 +324,3 @@ func (o order) put16(b []byte, v uint16) { binary.NativeEndian.PutUint16(b, o.u1
 func (o order) get16(b []byte) uint16 { return o.u16(binary.NativeEndian.Uint16(b)) }
 func (o order) get32(b []byte) uint32 { return o.u32(binary.NativeEndian.Uint32(b)) }
 func (o order) get64(b []byte) uint64 { return o.u64(binary.NativeEndian.Uint64(b)) }
-
-// appendNumber appends an integer of size bytes.
-func (o order) appendNumber(dst []byte, size uint8, v uint64) []byte {
-	switch size {
-	case 8:
-		return o.append64(dst, v)
-	case 4:
-		return o.append32(dst, uint32(v))
-	case 2:
-		return o.append16(dst, uint16(v))
-	}
-	return append(dst, byte(v))
-}

@@ -35,12 +35,12 @@ func every(t testing.TB, arch arch, limit int) (payload []byte, want []node) {
 		{Name: "id", Type: typeUUID, Value: id},
 	}
 	var e Encoder
-	e.Begin([]byte("head"), &Header{Name: "every", Level: LevelInfo, arch: arch}, limit, sequence(1))
+	e.Begin([]byte("head"), &Header{Name: "every", Level: LevelInfo, arch: arch}, limit)
 	e.String("utf8", text)
 	e.JSON("json", text)
 	e.Bytes("bytes", []byte(text))
 	e.Strings("texts", []string{text, text, "short"})
-	Ints(&e, "ints", numbers)
+	e.Ints("ints", numbers)
 	e.Value("number", typeUint64, 42)
 	e.network("id", typeUUID, id[:])
 	payload, err := e.End()
@@ -131,36 +131,30 @@ func TestLimitsThatAreOutOfRange(t *testing.T) {
 // TestMinLimit: with that limit there is an event, whatever its fields are, and with one byte less there may be none.
 func TestMinLimit(t *testing.T) {
 	long := strings.Repeat("x", 1000)
-	ids := []UUID{sequence(1), sequence(2), sequence(3)}
 	for _, name := range []string{"", "e", "größe", strings.Repeat("é", 127), strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("x", 999)} {
-		for n := range ids {
-			h := Header{Name: name, Level: LevelInfo}
-			limit := h.minLimit(n)
-			encode := func(limit int) ([]byte, error) {
-				var e Encoder
-				e.Begin(nil, &h, limit, ids[:n]...)
-				e.String("long", long)
-				e.BeginStruct("struct")
-				Ints(&e, "numbers", make([]int, 100))
-				return e.End()
-			}
-			b, err := encode(limit)
-			require.NoError(t, err)
-			nodes := requireEvent(t, b, limit)
-			assert.Equal(t, TruncatedField, nodes[len(nodes)-1].Name)
-			_, err = encode(limit - 1)
-			assert.ErrorIs(t, err, errTooLarge, fmt.Sprint(name, n))
+		h := Header{Name: name, Level: LevelInfo}
+		limit := h.minLimit()
+		encode := func(limit int) ([]byte, error) {
+			var e Encoder
+			e.Begin(nil, &h, limit)
+			e.String("long", long)
+			e.BeginStruct("struct")
+			e.Ints("numbers", make([]int64, 100))
+			return e.End()
 		}
+		b, err := encode(limit)
+		require.NoError(t, err)
+		nodes := requireEvent(t, b, limit)
+		assert.Equal(t, TruncatedField, nodes[len(nodes)-1].Name)
+		_, err = encode(limit - 1)
+		assert.ErrorIs(t, err, errTooLarge, name)
 	}
 }
 
-// minLimit returns the least limit in bytes with which an [Encoder] can make any event of this header that has so many
-// activity ids, 0 to 2. It then has at least the name and says what it lost. With less, [Encoder.End] may return errTooLarge.
-func (h *Header) minLimit(ids int) int {
+// minLimit returns the least limit in bytes with which an [Encoder] can make any event of this header. It then has
+// at least the name and says what it lost. With less, [Encoder.End] may return errTooLarge.
+func (h *Header) minLimit() int {
 	name := min(max(len(h.Name), len(noName)), maxNameSize)
-	if ids > 0 {
-		name += extensionSize + min(ids, 2)*len(UUID{})
-	}
 	return headerSize + extensionSize + name + 1 + truncatedSize
 }
 
@@ -179,7 +173,7 @@ func TestWhatStandsBefore(t *testing.T) {
 				return string(b[before:]), err
 			}
 			want, wantErr := encode(0)
-			if least := h.minLimit(0); limit < least {
+			if least := h.minLimit(); limit < least {
 				require.ErrorIs(t, wantErr, errTooLarge)
 				require.ErrorContains(t, wantErr, fmt.Sprintf("%d bytes of %d", least, limit))
 			} else {
@@ -220,8 +214,8 @@ func TestLimitBoundsMemory(t *testing.T) {
 		"escaped text":   func(e *Encoder) { e.String("a", strings.Repeat("\n", 400)) },
 		"JSON":           func(e *Encoder) { e.JSON("a", long) },
 		"bytes":          func(e *Encoder) { e.Bytes("a", []byte(long)) },
-		"numbers":        func(e *Encoder) { Ints(e, "a", make([]int64, 3000)) },
-		"floats":         func(e *Encoder) { Floats(e, "a", make([]float32, 3000)) },
+		"numbers":        func(e *Encoder) { e.Ints("a", make([]int64, 3000)) },
+		"floats":         func(e *Encoder) { e.Floats("a", make([]float64, 3000)) },
 		"text in arrays": func(e *Encoder) { e.Strings("a", []string{long}) },
 	} {
 		var e Encoder
@@ -261,16 +255,13 @@ func TestStepsOfACursor(t *testing.T) {
 	}
 }
 
-// TestHostIsDecoded: an event says which architecture this machine has.
-func TestHostIsDecoded(t *testing.T) {
-	want := map[[2]bool]arch{
-		{true, true}: little64, {true, false}: little32, {false, true}: big64, {false, false}: big32,
-	}[[2]bool{hostLittle, bits.UintSize == 64}]
+// TestHostFlags: an event says which architecture this machine has.
+func TestHostFlags(t *testing.T) {
 	var e Encoder
 	e.Begin(nil, &Header{Name: "e", Level: LevelInfo}, 0)
-	ev, err := Decode("p_L4K0", end(t, &e))
-	require.NoError(t, err)
-	assert.Equal(t, want, ev.arch)
+	flags := end(t, &e)[0]
+	assert.Equal(t, hostLittle, flags&flagLittleEndian != 0)
+	assert.Equal(t, bits.UintSize == 64, flags&flagPointer64 != 0)
 }
 
 // TestPrefixOfEachName: the second event of an encoder begins like the first one, whatever the length of its name.
@@ -295,7 +286,7 @@ func TestStructsAndItems(t *testing.T) {
 		// A struct needs room for all children that it might have.
 		var e Encoder
 		e.Begin(nil, &h, maxLimit)
-		Ints(&e, "a", make([]int8, room-left))
+		e.Bools("a", make([]bool, room-left))
 		e.BeginStruct("s")
 		e.Bool("b", true)
 		e.EndStruct()
@@ -309,7 +300,7 @@ func TestStructsAndItems(t *testing.T) {
 
 		// So does the one that holds fields for which there is no other place.
 		e.Begin(nil, &h, maxLimit)
-		Ints(&e, "a", make([]int8, room-left))
+		e.Bools("a", make([]bool, room-left))
 		for range maxFields {
 			e.Bool("b", true)
 		}
@@ -402,24 +393,24 @@ func TestLostForTheNumberOfItems(t *testing.T) {
 		add  func(e *Encoder)
 		want int
 	}{
-		{"numbers that fit", func(e *Encoder) { Ints(e, "a", make([]int8, room-1)) }, 0},
-		{"one number too many", func(e *Encoder) { Ints(e, "a", make([]int8, room)) }, 1},
-		{"many numbers too many", func(e *Encoder) { Ints(e, "a", make([]int8, 2*room)) }, 1},
+		{"numbers that fit", func(e *Encoder) { e.Bools("a", make([]bool, room-1)) }, 0},
+		{"one number too many", func(e *Encoder) { e.Bools("a", make([]bool, room)) }, 1},
+		{"many numbers too many", func(e *Encoder) { e.Bools("a", make([]bool, 2*room)) }, 1},
 		{"texts that fit", func(e *Encoder) { e.Strings("a", make([]string, room-1)) }, 0},
 		{"three texts too many", func(e *Encoder) { e.Strings("a", make([]string, room+2)) }, 3},
 		{"another array", func(e *Encoder) {
-			Ints(e, "a", make([]int8, room-1))
-			Ints(e, "b", []int8{})
+			e.Bools("a", make([]bool, room-1))
+			e.Bools("b", nil)
 			e.Strings("c", nil)
 		}, 2},
 		{"a struct", func(e *Encoder) {
-			Ints(e, "a", make([]int8, room-1))
+			e.Bools("a", make([]bool, room-1))
 			e.BeginStruct("s")
 			e.Bool("b", true)
 			e.EndStruct()
 		}, 1},
 		{"too many fields and no items for another struct", func(e *Encoder) {
-			Ints(e, "a", make([]int8, room-1))
+			e.Bools("a", make([]bool, room-1))
 			for range maxFields + 5 {
 				e.Bool("b", true)
 			}
@@ -441,7 +432,7 @@ func TestLostInNumbers(t *testing.T) {
 	for _, n := range []int{20, 30, 40, 1000} {
 		var e Encoder
 		e.Begin(nil, &h, 300)
-		Ints(&e, "numbers", make([]int64, n))
+		e.Ints("numbers", make([]int64, n))
 		payload := end(t, &e)
 		all, lost := values(requireEvent(t, payload, 300))
 		if n == 20 || n == 30 {
@@ -450,6 +441,6 @@ func TestLostInNumbers(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, 1, lost)
-		assert.Equal(t, []any{(300 - h.minLimit(0) - len("numbers") - typeSize - 2) / 8}, all["numbers[]"])
+		assert.Equal(t, []any{(300 - h.minLimit() - len("numbers") - typeSize - 2) / 8}, all["numbers[]"])
 	}
 }

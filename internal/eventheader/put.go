@@ -3,7 +3,6 @@ package eventheader
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -282,21 +281,10 @@ func (e *Encoder) Bytes(name string, v []byte) {
 	}
 }
 
-// Value adds a value of 8, 16, 32 or 64 bits with any format but [FormatHexBytes] and [FormatIP]. Its low bits are
-// v; those of a float are its IEEE representation. A port is written in network order.
+// Value adds a number of 8, 16, 32 or 64 bits, which are the low bits of v.
 func (e *Encoder) Value(name string, t Type, v uint64) {
-	size, f := t.encoding().size(), t.format()
-	if !t.fits() || size == 0 || size > 8 || f == FormatHexBytes || f == FormatIP {
-		if e.err == nil {
-			e.err = invalidf("field %q: type %v is not a number of 8 to 64 bits", name, t)
-		}
-		return
-	}
-	little := bool(e.order) != hostLittle
-	if f == FormatPort && little {
-		v = uint64(bits.ReverseBytes16(uint16(v)))
-	}
-	if !little { // the first bytes are the high ones
+	size := t.encoding().size()
+	if little := bool(e.order) != hostLittle; !little { // the first bytes are the high ones
 		v <<= 64 - 8*size
 	}
 	e.put(name, t.kind(), v, size)
@@ -323,25 +311,17 @@ func (e *Encoder) Strings(name string, v []string) {
 	}
 }
 
-// Ints adds an array of signed integers of the size that T has.
-func Ints[T ~int | ~int8 | ~int16 | ~int32 | ~int64](e *Encoder, name string, v []T) {
-	size := sizeOf[T]()
-	for _, x := range v[:e.values(name, Type(FormatSigned)<<8|valueOf(size), len(v))] {
-		e.data = e.order.appendNumber(e.data, size, uint64(x))
+// Ints adds an array of signed integers.
+func (e *Encoder) Ints(name string, v []int64) {
+	for _, x := range v[:e.values(name, typeInt64, len(v))] {
+		e.data = e.order.append64(e.data, uint64(x))
 	}
 }
 
-// Floats adds an array of floating-point numbers of the size that T has.
-func Floats[T ~float32 | ~float64](e *Encoder, name string, v []T) {
-	const tiny = 1e-50 // is zero in 32 bits
-	if T(tiny) == 0 {
-		for _, x := range v[:e.values(name, typeFloat32, len(v))] {
-			e.data = e.order.append32(e.data, math.Float32bits(float32(x)))
-		}
-		return
-	}
+// Floats adds an array of floating-point numbers.
+func (e *Encoder) Floats(name string, v []float64) {
 	for _, x := range v[:e.values(name, typeFloat64, len(v))] {
-		e.data = e.order.append64(e.data, math.Float64bits(float64(x)))
+		e.data = e.order.append64(e.data, math.Float64bits(x))
 	}
 }
 
@@ -350,19 +330,6 @@ func (e *Encoder) Bools(name string, v []bool) {
 	for _, x := range v[:e.values(name, typeBool, len(v))] {
 		e.data = append(e.data, bit(x))
 	}
-}
-
-// sizeOf returns the size of an integer in bytes.
-func sizeOf[T ~int | ~int8 | ~int16 | ~int32 | ~int64]() uint8 {
-	size := uint8(0)
-	for x := T(1); x != 0; x = x << 4 << 4 {
-		size++
-	}
-	return size
-}
-
-func valueOf(size uint8) Type {
-	return Type(encValue8) + Type(bits.Len8(size)-1)
 }
 
 // values begins an array of n values of a fixed size and returns how many of them to append.

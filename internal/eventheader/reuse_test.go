@@ -138,9 +138,8 @@ func TestPrefixIsThatOfTheHeader(t *testing.T) {
 		case 6:
 			h.arch = archs[rng.IntN(len(archs))]
 		}
-		ids := []UUID{sequence(1), sequence(2)}[:max(0, rng.IntN(5)-2)]
 		encode := func(e *Encoder, dst []byte) (string, error) {
-			e.Begin(dst, &h, 0, ids...)
+			e.Begin(dst, &h, 0)
 			e.Int64("n", 1)
 			e.String("t", "text")
 			b, err := e.End()
@@ -152,7 +151,7 @@ func TestPrefixIsThatOfTheHeader(t *testing.T) {
 		require.Equal(t, wantErr, err)
 		events[got] = true
 	}
-	require.Greater(t, len(events), 1000)
+	require.Greater(t, len(events), 500)
 }
 
 func requireAllocs(t *testing.T, want float64, f func()) {
@@ -177,7 +176,7 @@ func TestEncoderDoesNotAllocate(t *testing.T) {
 	requireAllocs(t, 0, func() { requireNoError(tenDynamic(&e, buf)) })
 	requireAllocs(t, 0, func() {
 		h := Header{Name: "größe", Level: LevelInfo}
-		e.Begin(buf, &h, 0, UUID{1}, UUID{2})
+		e.Begin(buf, &h, 0)
 		e.String("größe", "größe \xff")
 		e.JSON("json", `{"größe":"😀"}`)
 		e.Null("null")
@@ -250,9 +249,9 @@ func TestArraysDoNotAllocate(t *testing.T) {
 	h := Header{Name: "arrays", Level: LevelInfo}
 	requireAllocs(t, 0, func() {
 		e.Begin(buf, &h, 0)
-		Ints(&e, "int", []int{1})
-		Ints(&e, "int8", []int8{1})
-		Floats(&e, "float32", []float32{1})
+		e.Ints("ints", []int64{1})
+		e.Floats("floats", []float64{1})
+		e.Bools("bools", []bool{true})
 		requireNoError(e.End())
 	})
 }
@@ -280,7 +279,7 @@ func tenDynamic(e *Encoder, dst []byte) ([]byte, error) {
 	e.Bool("cached", true)
 	e.Float64("load", 0.25)
 	e.Strings("tags", tags)
-	Ints(e, "sizes", sizes)
+	e.Ints("sizes", sizes)
 	e.EndStruct()
 	e.Bytes("raw", rawBytes)
 	return e.End()

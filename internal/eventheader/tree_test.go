@@ -166,3 +166,32 @@ func (ev *Event) displayName() string {
 	name, _, _ := strings.Cut(ev.Name, ";")
 	return name
 }
+
+var encodingNames = [...]string{
+	encStruct: "struct", encValue8: "value8", encValue16: "value16", encValue32: "value32", encValue64: "value64", encValue128: "value128",
+	encZString8: "zstring8", encZString16: "zstring16", encZString32: "zstring32",
+	encString8: "string8", encString16: "string16", encString32: "string32", encBinary: "binary",
+}
+
+var formatNames = [...]string{
+	FormatDefault: "default", FormatUnsigned: "unsigned", FormatSigned: "signed", FormatHex: "hex", FormatErrno: "errno",
+	FormatPID: "pid", FormatTime: "time", FormatBool: "bool", FormatFloat: "float", FormatHexBytes: "hexbytes",
+	formatLatin1: "latin1", formatUTF: "utf", formatUTFBOM: "utfbom", formatXML: "xml", FormatJSON: "json",
+	FormatUUID: "uuid", FormatPort: "port", FormatIP: "ip", formatOldIP: "oldip",
+}
+
+// String returns the encoding's name and, unless it is the default, the format's: "value64 signed".
+func (t Type) String() string {
+	s := "encoding " + strconv.Itoa(int(t.encoding()))
+	if e := t.encoding(); e > 0 && e <= maxEncoding {
+		s = encodingNames[e]
+	}
+	switch f := t.format(); {
+	case f == FormatDefault:
+		return s
+	case int(f) < len(formatNames):
+		return s + " " + formatNames[f]
+	default:
+		return s + " format " + strconv.Itoa(int(f))
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"net/netip"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -85,7 +84,6 @@ const (
 const (
 	typeStruct  = Type(encStruct)
 	typeInt64   = Type(FormatSigned)<<8 | Type(encValue64)
-	typeFloat32 = Type(FormatFloat)<<8 | Type(encValue32)
 	typeFloat64 = Type(FormatFloat)<<8 | Type(encValue64)
 	typeBool    = Type(FormatBool)<<8 | Type(encValue8)
 	typeString  = Type(encString8)
@@ -97,35 +95,6 @@ const (
 func (t Type) encoding() encoding { return encoding(t & encodingMask) }
 
 func (t Type) format() Format { return Format(t >> 8) }
-
-var encodingNames = [...]string{
-	encStruct: "struct", encValue8: "value8", encValue16: "value16", encValue32: "value32", encValue64: "value64", encValue128: "value128",
-	encZString8: "zstring8", encZString16: "zstring16", encZString32: "zstring32",
-	encString8: "string8", encString16: "string16", encString32: "string32", encBinary: "binary",
-}
-
-var formatNames = [...]string{
-	FormatDefault: "default", FormatUnsigned: "unsigned", FormatSigned: "signed", FormatHex: "hex", FormatErrno: "errno",
-	FormatPID: "pid", FormatTime: "time", FormatBool: "bool", FormatFloat: "float", FormatHexBytes: "hexbytes",
-	formatLatin1: "latin1", formatUTF: "utf", formatUTFBOM: "utfbom", formatXML: "xml", FormatJSON: "json",
-	FormatUUID: "uuid", FormatPort: "port", FormatIP: "ip", formatOldIP: "oldip",
-}
-
-// String returns the encoding's name and, unless it is the default, the format's: "value64 signed".
-func (t Type) String() string {
-	s := "encoding " + strconv.Itoa(int(t.encoding()))
-	if e := t.encoding(); e > 0 && e <= maxEncoding {
-		s = encodingNames[e]
-	}
-	switch f := t.format(); {
-	case f == FormatDefault:
-		return s
-	case int(f) < len(formatNames):
-		return s + " " + formatNames[f]
-	default:
-		return s + " format " + strconv.Itoa(int(f))
-	}
-}
 
 // Sets of formats, as bits.
 const (
@@ -147,12 +116,6 @@ var formatsOf = [maxEncoding + 1]uint32{
 	encString16:  formatsText,
 	encString32:  formatsText,
 	encBinary:    formatsWritten,
-}
-
-// fits reports whether the type is a value's, with a format that belongs to its encoding.
-func (t Type) fits() bool {
-	e, f := t.encoding(), t.format()
-	return Type(e)|Type(f)<<8 == t && e <= maxEncoding && f < formatOldIP && formatsOf[e]&(1<<f) != 0
 }
 
 // size returns the size in bytes of a value of the encoding, or 0 if it varies.

@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -355,19 +356,26 @@ const headerFields = " u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opc
 // foreignHeaders returns EventHeader events of each level, and with each kind of value.
 func foreignHeaders(t testing.TB) (list []recordtest.Sample) {
 	t.Helper()
-	header := func(name string, h eventheader.Header, activity []eventheader.UUID, fields func(e *eventheader.Encoder)) {
+	header := func(name string, h eventheader.Header, activity []byte, fields func(e *eventheader.Encoder)) {
 		var e eventheader.Encoder
-		e.Begin(nil, &h, 0, activity...)
+		e.Begin(nil, &h, 0)
 		fields(&e)
 		payload, err := e.End()
 		require.NoError(t, err)
+		if len(activity) > 0 { // an extension of the header, before the others
+			size := binary.NativeEndian.AppendUint16(nil, uint16(len(activity)))
+			const kind = 0x8002
+			payload = slices.Insert(payload, 8, append(binary.NativeEndian.AppendUint16(size, kind), activity...)...)
+		}
 		list = append(list, recordtest.NewSample(t, "user_events", tracepoint.MustParse(name+headerFields).Format(), payload))
 	}
 	for level := eventheader.LevelCritical; level <= eventheader.LevelVerbose; level++ {
 		header("Prov_L"+string('0'+byte(level))+"K1", eventheader.Header{Name: "Level", Level: level}, nil, func(*eventheader.Encoder) {})
 	}
 	values := eventheader.Header{Name: "Values;attribute=x", Level: eventheader.LevelInfo, ID: 7, Version: 1, Tag: 0xf00, Opcode: eventheader.Opcode(1)}
-	header("Prov_L4Kff", values, []eventheader.UUID{{1}, {2}}, func(e *eventheader.Encoder) {
+	activity := make([]byte, 32)
+	activity[0], activity[16] = 1, 2
+	header("Prov_L4Kff", values, activity, func(e *eventheader.Encoder) {
 		e.Value("large", value64, math.MaxUint64)
 		e.Bool("ok", true)
 		e.Float64("half", 0.5)

@@ -24,47 +24,19 @@ const (
 
 	logSize = len(`{"timeUnixNano":"","observedTimeUnixNano":"","severityNumber":24,"severityText":"","body":{"stringValue":},"attributes":[],`+
 		`"droppedAttributesCount":4294967295,"flags":255,"traceId":"","spanId":"","eventName":""},`) + 2*numberSize + 2*(16+8)
-	groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
 )
 
 // logs are the log records since the last Take.
 type logs struct {
-	data           plog.Logs
-	resources      map[*resource]plog.ResourceLogs
-	scopes         map[origin]plog.LogRecordSlice
-	last           origin              // of the last record
-	list           plog.LogRecordSlice // its
-	records, bytes int
+	data    plog.Logs
+	records int
+	groups[plog.ResourceLogs, plog.ScopeLogs, plog.LogRecordSlice]
 }
 
 func (l *logs) reset() {
-	*l = logs{data: plog.NewLogs(), resources: map[*resource]plog.ResourceLogs{}, scopes: map[origin]plog.LogRecordSlice{}}
-}
-
-func (l *logs) group(o origin) plog.LogRecordSlice {
-	if o != l.last {
-		l.last, l.list = o, l.find(o)
-	}
-	return l.list
-}
-
-func (l *logs) find(o origin) plog.LogRecordSlice {
-	if list, ok := l.scopes[o]; ok {
-		return list
-	}
-	r, ok := l.resources[o.resource]
-	if !ok {
-		r = l.data.ResourceLogs().AppendEmpty()
-		o.resource.attributes.CopyTo(r.Resource().Attributes())
-		l.resources[o.resource] = r
-		l.bytes += o.resource.size
-	}
-	s := r.ScopeLogs().AppendEmpty()
-	o.scope.scope.CopyTo(s.Scope())
-	s.SetSchemaUrl(o.scope.schemaURL)
-	l.bytes += o.scope.size + groupSize
-	l.scopes[o] = s.LogRecords()
-	return s.LogRecords()
+	data := plog.NewLogs()
+	scope := func(r plog.ResourceLogs) plog.ScopeLogs { return r.ScopeLogs().AppendEmpty() }
+	*l = logs{data: data, groups: newGroups(data.ResourceLogs().AppendEmpty, scope, plog.ScopeLogs.LogRecords)}
 }
 
 // appendLog adds an empty log record.

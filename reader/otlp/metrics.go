@@ -34,38 +34,20 @@ type lastPoint struct {
 
 // metrics are the data points since the last Take.
 type metrics struct {
-	data          pmetric.Metrics
-	resources     map[*resource]pmetric.ResourceMetrics
-	scopes        map[origin]pmetric.MetricSlice
-	metrics       map[metricKey]pmetric.Metric
-	last          map[int32]*lastPoint
-	points, bytes int
+	data    pmetric.Metrics
+	metrics map[metricKey]pmetric.Metric
+	last    map[int32]*lastPoint // by process
+	points  int
+	groups[pmetric.ResourceMetrics, pmetric.ScopeMetrics, pmetric.MetricSlice]
 }
 
 func (m *metrics) reset() {
+	data := pmetric.NewMetrics()
+	scope := func(r pmetric.ResourceMetrics) pmetric.ScopeMetrics { return r.ScopeMetrics().AppendEmpty() }
 	*m = metrics{
-		data: pmetric.NewMetrics(), resources: map[*resource]pmetric.ResourceMetrics{}, scopes: map[origin]pmetric.MetricSlice{},
-		metrics: map[metricKey]pmetric.Metric{}, last: map[int32]*lastPoint{},
+		data: data, metrics: map[metricKey]pmetric.Metric{}, last: map[int32]*lastPoint{},
+		groups: newGroups(data.ResourceMetrics().AppendEmpty, scope, pmetric.ScopeMetrics.Metrics),
 	}
-}
-
-func (m *metrics) group(o origin) pmetric.MetricSlice {
-	if list, ok := m.scopes[o]; ok {
-		return list
-	}
-	r, ok := m.resources[o.resource]
-	if !ok {
-		r = m.data.ResourceMetrics().AppendEmpty()
-		o.resource.attributes.CopyTo(r.Resource().Attributes())
-		m.resources[o.resource] = r
-		m.bytes += o.resource.size
-	}
-	s := r.ScopeMetrics().AppendEmpty()
-	o.scope.scope.CopyTo(s.Scope())
-	s.SetSchemaUrl(o.scope.schemaURL)
-	m.bytes += o.scope.size + groupSize
-	m.scopes[o] = s.Metrics()
-	return s.Metrics()
 }
 
 // metric returns the metric of an event's data point.

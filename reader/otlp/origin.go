@@ -34,6 +34,59 @@ type origin struct {
 	scope    *scope
 }
 
+// groups are the records of a signal by their resource R and their scope S: L is the list of those of one scope.
+type groups[R resourceGroup, S scopeGroup, L any] struct {
+	addResource func() R
+	addScope    func(R) S
+	list        func(S) L
+
+	resources  map[*resource]R
+	lists      map[origin]L
+	lastOrigin origin // of the last record
+	lastList   L
+	bytes      int // approximate size of the data as JSON
+}
+
+type resourceGroup interface{ Resource() pcommon.Resource }
+
+type scopeGroup interface {
+	Scope() pcommon.InstrumentationScope
+	SetSchemaUrl(url string)
+}
+
+func newGroups[R resourceGroup, S scopeGroup, L any](addResource func() R, addScope func(R) S, list func(S) L) groups[R, S, L] {
+	return groups[R, S, L]{addResource: addResource, addScope: addScope, list: list, resources: map[*resource]R{}, lists: map[origin]L{}}
+}
+
+const groupSize = len(`{"resource":{"attributes":[]},"scopeLogs":[{"scope":{"name":"","version":"","attributes":[]},"logRecords":[],"schemaUrl":""}]},`)
+
+// group returns the list for the records of an origin.
+func (g *groups[R, S, L]) group(o origin) L {
+	if o != g.lastOrigin {
+		g.lastOrigin, g.lastList = o, g.find(o)
+	}
+	return g.lastList
+}
+
+func (g *groups[R, S, L]) find(o origin) L {
+	if list, ok := g.lists[o]; ok {
+		return list
+	}
+	r, ok := g.resources[o.resource]
+	if !ok {
+		r = g.addResource()
+		o.resource.attributes.CopyTo(r.Resource().Attributes())
+		g.resources[o.resource] = r
+		g.bytes += o.resource.size
+	}
+	s := g.addScope(r)
+	o.scope.scope.CopyTo(s.Scope())
+	s.SetSchemaUrl(o.scope.schemaURL)
+	g.bytes += o.scope.size + groupSize
+	g.lists[o] = g.list(s)
+	return g.lists[o]
+}
+
 type origins struct {
 	resources map[string]*resource
 	scopes    map[string]*scope

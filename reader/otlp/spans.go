@@ -26,33 +26,15 @@ const (
 
 // traces are the spans since the last Take.
 type traces struct {
-	data         ptrace.Traces
-	resources    map[*resource]ptrace.ResourceSpans
-	scopes       map[origin]ptrace.SpanSlice
-	spans, bytes int
+	data  ptrace.Traces
+	spans int
+	groups[ptrace.ResourceSpans, ptrace.ScopeSpans, ptrace.SpanSlice]
 }
 
 func (t *traces) reset() {
-	*t = traces{data: ptrace.NewTraces(), resources: map[*resource]ptrace.ResourceSpans{}, scopes: map[origin]ptrace.SpanSlice{}}
-}
-
-func (t *traces) group(o origin) ptrace.SpanSlice {
-	if list, ok := t.scopes[o]; ok {
-		return list
-	}
-	r, ok := t.resources[o.resource]
-	if !ok {
-		r = t.data.ResourceSpans().AppendEmpty()
-		o.resource.attributes.CopyTo(r.Resource().Attributes())
-		t.resources[o.resource] = r
-		t.bytes += o.resource.size
-	}
-	s := r.ScopeSpans().AppendEmpty()
-	o.scope.scope.CopyTo(s.Scope())
-	s.SetSchemaUrl(o.scope.schemaURL)
-	t.bytes += o.scope.size + groupSize
-	t.scopes[o] = s.Spans()
-	return s.Spans()
+	data := ptrace.NewTraces()
+	scope := func(r ptrace.ResourceSpans) ptrace.ScopeSpans { return r.ScopeSpans().AppendEmpty() }
+	*t = traces{data: data, groups: newGroups(data.ResourceSpans().AppendEmpty, scope, ptrace.ScopeSpans.Spans)}
 }
 
 // addSpan adds a span with its events and links, or keeps it until they arrive.

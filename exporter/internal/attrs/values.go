@@ -127,11 +127,11 @@ func WriteField(e *eventheader.Encoder, kv attribute.KeyValue) {
 	case attribute.STRINGSLICE:
 		e.Strings(name, v.AsStringSlice())
 	case attribute.INT64SLICE:
-		eventheader.Ints(e, name, v.AsInt64Slice())
+		e.Ints(name, v.AsInt64Slice())
 	case attribute.BOOLSLICE:
 		e.Bools(name, v.AsBoolSlice())
 	case attribute.FLOAT64SLICE:
-		eventheader.Floats(e, name, v.AsFloat64Slice())
+		e.Floats(name, v.AsFloat64Slice())
 	case attribute.MAP:
 		writeStruct(e, name, v.AsMap(), MaxDepth)
 	case attribute.SLICE:

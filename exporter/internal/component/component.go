@@ -75,10 +75,10 @@ type Config struct {
 }
 
 // Apply applies options to a configuration and returns it. It ignores nil options.
-func Apply[C, O any](c C, options []O, apply func(O, *C)) C {
+func Apply[C any, O ~func(*C)](c C, options []O) C {
 	for _, option := range options {
-		if any(option) != nil {
-			apply(option, &c)
+		if option != nil {
+			option(&c)
 		}
 	}
 	return c

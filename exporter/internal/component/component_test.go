@@ -31,12 +31,12 @@ func provider(t *testing.T) *uevents.Provider {
 }
 
 func TestApply(t *testing.T) {
-	c := Apply(Config{CommonSchema4: true}, []any{
+	c := Apply(Config{CommonSchema4: true}, []func(*Config){
 		func(c *Config) { c.MaxPayload = 5 },
 		nil,
 		func(c *Config) { c.Resource = append(c.Resource, "a") },
 		func(c *Config) { c.Resource = append(c.Resource, "b") },
-	}, func(o any, c *Config) { o.(func(*Config))(c) })
+	})
 	assert.Equal(t, Config{Options: eventset.Options{MaxPayload: 5}, CommonSchema4: true, Resource: []attribute.Key{"a", "b"}}, c)
 }
 

@@ -15,16 +15,11 @@ type Config struct {
 }
 
 // Option changes a configuration.
-type Option interface{ apply(*Config) }
-
-// Func is an Option.
-type Func func(*Config)
-
-func (f Func) apply(c *Config) { f(c) }
+type Option func(*Config)
 
 // Apply returns the configuration that options make.
 func Apply(opts []Option) Config {
-	c := component.Apply(Config{}, opts, Option.apply)
+	c := component.Apply(Config{}, opts)
 	if c.Temporality == nil {
 		c.Temporality = sdkmetric.DeltaTemporalitySelector
 	}

@@ -35,27 +35,24 @@ type Component struct {
 
 // The kinds of components. Each has the metric that the conventions define for it.
 var (
-	SpanProcessor = Component{"userevents_span_processor", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
-		i, err := otelconv.NewSDKProcessorSpanProcessedObservable(m)
-		return i.Inst(), err
-	}}
-	SpanExporter = Component{"userevents_span_exporter", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
-		i, err := otelconv.NewSDKExporterSpanExportedObservable(m)
-		return i.Inst(), err
-	}}
-	LogProcessor = Component{"userevents_log_processor", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
-		i, err := otelconv.NewSDKProcessorLogProcessedObservable(m)
-		return i.Inst(), err
-	}}
-	LogExporter = Component{"userevents_log_exporter", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
-		i, err := otelconv.NewSDKExporterLogExportedObservable(m)
-		return i.Inst(), err
-	}}
-	MetricExporter = Component{"userevents_metric_exporter", func(m metric.Meter) (metric.Int64ObservableCounter, error) {
-		i, err := otelconv.NewSDKExporterMetricDataPointExportedObservable(m)
-		return i.Inst(), err
-	}}
+	SpanProcessor  = Component{"userevents_span_processor", counter(otelconv.NewSDKProcessorSpanProcessedObservable)}
+	SpanExporter   = Component{"userevents_span_exporter", counter(otelconv.NewSDKExporterSpanExportedObservable)}
+	LogProcessor   = Component{"userevents_log_processor", counter(otelconv.NewSDKProcessorLogProcessedObservable)}
+	LogExporter    = Component{"userevents_log_exporter", counter(otelconv.NewSDKExporterLogExportedObservable)}
+	MetricExporter = Component{"userevents_metric_exporter", counter(otelconv.NewSDKExporterMetricDataPointExportedObservable)}
 )
+
+// counter returns a function that makes an instrument of the conventions.
+func counter[I interface {
+	Inst() metric.Int64ObservableCounter
+}](
+	create func(metric.Meter, ...metric.Int64ObservableCounterOption) (I, error),
+) func(metric.Meter) (metric.Int64ObservableCounter, error) {
+	return func(m metric.Meter) (metric.Int64ObservableCounter, error) {
+		i, err := create(m)
+		return i.Inst(), err
+	}
+}
 
 // Publish publishes the counts of read for a named component through the global meter provider, if the environment
 // enables it. read is called when metrics are collected. stop ends the publication.

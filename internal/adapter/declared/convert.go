@@ -1,6 +1,7 @@
 package declared
 
 import (
+	"log/slog"
 	"math"
 	"strconv"
 	"time"
@@ -9,161 +10,136 @@ import (
 	"github.com/userevents/userevents-go/internal/typedfield"
 )
 
-// Value is an attribute's value, whatever logger it came from. The zero Value is one that no
-// field takes.
-type Value struct {
-	kind kind
-	num  uint64 // a Float's is its IEEE representation
-	text string
-}
-
-type kind uint8
-
-const (
-	other kind = iota
-	boolean
-	integer
-	unsigned
-	float
-	textual
-	duration
-)
-
-// BoolValue returns the Value of a boolean.
-func BoolValue(v bool) Value { return Value{kind: boolean, num: uint64(typedfield.Bool(v))} }
-
-// IntValue returns the Value of a signed integer.
-func IntValue(v int64) Value { return Value{kind: integer, num: uint64(v)} }
-
-// UintValue returns the Value of an unsigned integer.
-func UintValue(v uint64) Value { return Value{kind: unsigned, num: v} }
-
-// DurationValue returns the Value of a duration.
-func DurationValue(v time.Duration) Value { return Value{kind: duration, num: uint64(v)} }
-
-// FloatValue returns the Value of a floating-point number.
-func FloatValue(v float64) Value { return Value{kind: float, num: math.Float64bits(v)} }
-
-// TextValue returns the Value of a text.
-func TextValue(v string) Value { return Value{kind: textual, text: v} }
-
-// Convert returns the value of a field of type t, as a number or a text, if nothing of v is
-// lost. A Float64 is the number that holds its bits.
-func (t Type) Convert(v Value) (num uint64, text string, ok bool) {
-	switch t {
-	case String:
+// Convert returns the value of a field, as a number or a text, if nothing of v is lost. A floating-point number without
+// a scale is the number that holds its bits. The time zone is no part of a time's value. No field takes a group, a
+// LogValuer or a value of [slog.KindAny].
+func (f *Field) Convert(v slog.Value) (num uint64, text string, ok bool) {
+	switch f.Kind {
+	case typedfield.GoString:
 		text, ok = toText(v)
-		return 0, text, ok
-	case Float64:
-		num, ok = toFloat(v)
-	case Bool:
-		num, ok = toBool(v)
-	case Duration:
+	case typedfield.GoFloat:
+		num, ok = f.toFloat(v)
+	case typedfield.GoBool:
+		num, ok = f.toBool(v)
+	case typedfield.GoDuration:
 		if num, ok = toDuration(v); !ok {
-			num, ok = t.toInteger(v)
+			num, ok = f.toInteger(v)
 		}
-	case Time:
-		if v.kind == integer || v.kind == unsigned { // a count of nanoseconds; the text of a time is none
-			num, ok = t.toInteger(v)
-		}
+	case typedfield.GoTime:
+		num, ok = f.toTime(v)
 	default:
-		num, ok = t.toInteger(v)
+		num, ok = f.toInteger(v)
 	}
-	return num, "", ok
-}
-
-// ConvertTime is Convert for a point in time: to its text, or to a number if there is one for
-// it. The time zone is no part of a time's value.
-func (t Type) ConvertTime(at time.Time) (num uint64, text string, ok bool) {
-	switch t {
-	case String:
-		return 0, at.Format(time.RFC3339Nano), true
-	case Time:
-		ns := typedfield.UnixNano(at)
-		return ns, "", time.Unix(int64(ns/1e9), int64(ns%1e9)).Equal(at)
-	default:
-		return 0, "", false
-	}
+	return num, text, ok
 }
 
 // toInteger returns an integer as a field of 64 bits holds it.
-func (t Type) toInteger(v Value) (uint64, bool) {
-	switch v.kind {
-	case boolean:
-		return v.num, true
-	case integer, duration:
-		return v.num, t.holds(int64(v.num))
-	case unsigned:
-		return v.num, v.num <= ranges[t].max
-	case float:
-		switch f := math.Float64frombits(v.num); {
-		case f != math.Trunc(f):
-		case f >= 0 && f < 1<<64:
-			return uint64(f), uint64(f) <= ranges[t].max
-		case f < 0 && f >= -1<<63:
-			return uint64(int64(f)), int64(f) >= ranges[t].min
+func (f *Field) toInteger(v slog.Value) (uint64, bool) {
+	switch v.Kind() {
+	case slog.KindBool:
+		return uint64(typedfield.Bool(v.Bool())), true
+	case slog.KindInt64:
+		return uint64(v.Int64()), f.holds(v.Int64())
+	case slog.KindDuration:
+		return uint64(v.Duration()), f.holds(int64(v.Duration()))
+	case slog.KindUint64:
+		return v.Uint64(), v.Uint64() <= f.most
+	case slog.KindFloat64:
+		switch n := v.Float64(); {
+		case n != math.Trunc(n):
+		case n >= 0 && n < 1<<64:
+			return uint64(n), uint64(n) <= f.most
+		case n < 0 && n >= -1<<63:
+			return uint64(int64(n)), int64(n) >= f.Min
 		}
-	case textual:
-		if i, err := strconv.ParseInt(v.text, 10, 64); err == nil {
-			return uint64(i), t.holds(i) && strconv.FormatInt(i, 10) == v.text
+	case slog.KindString:
+		s := v.String()
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return uint64(i), f.holds(i) && strconv.FormatInt(i, 10) == s
 		}
-		u, err := strconv.ParseUint(v.text, 10, 64)
-		return u, err == nil && u <= ranges[t].max && strconv.FormatUint(u, 10) == v.text
+		u, err := strconv.ParseUint(s, 10, 64)
+		return u, err == nil && u <= f.most && strconv.FormatUint(u, 10) == s
 	default:
 	}
 	return 0, false
 }
 
-func (t Type) holds(i int64) bool { return i >= ranges[t].min && (i < 0 || uint64(i) <= ranges[t].max) }
+func (f *Field) holds(i int64) bool { return i >= f.Min && (i < 0 || uint64(i) <= f.most) }
 
-func toBool(v Value) (uint64, bool) {
-	if v.kind == textual {
-		return uint64(typedfield.Bool(v.text == "true")), v.text == "true" || v.text == "false"
+func (f *Field) toBool(v slog.Value) (uint64, bool) {
+	if v.Kind() == slog.KindString {
+		return uint64(typedfield.Bool(v.String() == "true")), v.String() == "true" || v.String() == "false"
 	}
-	return Bool.toInteger(v)
+	return f.toInteger(v)
 }
 
-func toFloat(v Value) (uint64, bool) {
-	switch v.kind {
-	case float:
-		return v.num, true
-	case integer:
-		f := float64(int64(v.num))
-		return math.Float64bits(f), f < 1<<63 && int64(f) == int64(v.num)
-	case unsigned:
-		f := float64(v.num)
-		return math.Float64bits(f), f < 1<<64 && uint64(f) == v.num
-	case textual:
-		f, err := strconv.ParseFloat(v.text, 64)
-		return math.Float64bits(f), err == nil && string(text.AppendFloat(nil, f, 64)) == v.text
+func (f *Field) toFloat(v slog.Value) (uint64, bool) {
+	if f.Scale != 0 {
+		return f.toScaled(v)
+	}
+	switch v.Kind() {
+	case slog.KindFloat64:
+		return math.Float64bits(v.Float64()), true
+	case slog.KindInt64:
+		n := float64(v.Int64())
+		return math.Float64bits(n), n < 1<<63 && int64(n) == v.Int64()
+	case slog.KindUint64:
+		n := float64(v.Uint64())
+		return math.Float64bits(n), n < 1<<64 && uint64(n) == v.Uint64()
+	case slog.KindString:
+		n, err := strconv.ParseFloat(v.String(), 64)
+		return math.Float64bits(n), err == nil && string(text.AppendFloat(nil, n, 64)) == v.String()
 	default:
 		return 0, false
 	}
 }
 
-// toDuration accepts a duration's text. Loggers without durations hand these over.
-func toDuration(v Value) (uint64, bool) {
-	if v.kind != textual {
+func (f *Field) toScaled(v slog.Value) (uint64, bool) {
+	if v.Kind() != slog.KindFloat64 {
 		return 0, false
 	}
-	d, err := time.ParseDuration(v.text)
-	return uint64(d), err == nil && d.String() == v.text
+	scaled := v.Float64() * f.Scale
+	return uint64(typedfield.Scale(v.Float64(), f.Scale)), scaled >= math.MinInt64 && scaled < math.MaxInt64
 }
 
-func toText(v Value) (string, bool) {
-	switch v.kind {
-	case textual:
-		return v.text, true
-	case boolean:
-		return strconv.FormatBool(v.num != 0), true
-	case integer:
-		return strconv.FormatInt(int64(v.num), 10), true
-	case unsigned:
-		return strconv.FormatUint(v.num, 10), true
-	case duration:
-		return time.Duration(v.num).String(), true
-	case float:
-		return string(text.AppendFloat(nil, math.Float64frombits(v.num), 64)), true
+// toDuration accepts a duration's text. Loggers without durations hand these over.
+func toDuration(v slog.Value) (uint64, bool) {
+	if v.Kind() != slog.KindString {
+		return 0, false
+	}
+	d, err := time.ParseDuration(v.String())
+	return uint64(d), err == nil && d.String() == v.String()
+}
+
+// toTime accepts a time or a count of nanoseconds. The text of a time is none.
+func (f *Field) toTime(v slog.Value) (uint64, bool) {
+	switch v.Kind() {
+	case slog.KindTime:
+		ns := typedfield.UnixNano(v.Time())
+		return ns, time.Unix(int64(ns/1e9), int64(ns%1e9)).Equal(v.Time())
+	case slog.KindInt64, slog.KindUint64:
+		return f.toInteger(v)
+	default:
+		return 0, false
+	}
+}
+
+func toText(v slog.Value) (string, bool) {
+	switch v.Kind() {
+	case slog.KindString:
+		return v.String(), true
+	case slog.KindBool:
+		return strconv.FormatBool(v.Bool()), true
+	case slog.KindInt64:
+		return strconv.FormatInt(v.Int64(), 10), true
+	case slog.KindUint64:
+		return strconv.FormatUint(v.Uint64(), 10), true
+	case slog.KindDuration:
+		return v.Duration().String(), true
+	case slog.KindTime:
+		return v.Time().Format(time.RFC3339Nano), true
+	case slog.KindFloat64:
+		return string(text.AppendFloat(nil, v.Float64(), 64)), true
 	default:
 		return "", false
 	}

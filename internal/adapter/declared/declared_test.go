@@ -2,6 +2,7 @@ package declared
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"math/big"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 	"github.com/userevents/userevents-go/internal/adapter/payload"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/internal/typedfield"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -34,13 +36,29 @@ type everyType struct {
 	Time     time.Time
 }
 
+// The fields of everyType, by their numbers.
+const (
+	String = iota
+	Bool
+	Int32
+	Int64
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Float64
+	Duration
+	Time
+	types
+)
+
 // layout returns the fields of the struct type T as those of an event.
-func layout[T any](t *testing.T) (*payload.Schema, []Field) {
+func layout[T any](t testing.TB) (*payload.Schema, []Field) {
 	t.Helper()
 	p := ueventstest.New(t, nil).Provider()
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
-	d, _ := New[T]("e", "")
-	require.NoError(t, d.Check())
+	d, _ := New[T]("e", "", []slog.Level(nil))
+	require.NoError(t, d.check())
 	schema, fields, err := d.Layout(eventset.Open("test", "app", eventset.Options{Provider: p}), "e", []payload.Field{payload.Truncated}, []payload.Field{payload.Attributes})
 	require.NoError(t, err)
 	return schema, fields
@@ -51,7 +69,7 @@ func TestNames(t *testing.T) {
 		{"http.request", "", "http_request"},
 		{"http.request", "request", "request"},
 	} {
-		d, fields := New[everyType](c.selector, c.asked)
+		d, fields := New[everyType](c.selector, c.asked, []slog.Level(nil))
 		assert.Equal(t, c.want, d.Name)
 		assert.Equal(t, fields.List(), d.Fields)
 	}
@@ -80,10 +98,14 @@ func TestNames(t *testing.T) {
 // TestTypes: a field has the type of the struct's, and those that no attribute can have are fields of the event alone.
 func TestTypes(t *testing.T) {
 	_, fields := layout[everyType](t)
-	require.Len(t, fields, int(types))
-	for i, f := range fields {
-		assert.Equal(t, Type(i), f.Type, f.Name)
+	var kinds []typedfield.GoKind
+	for _, f := range fields {
+		kinds = append(kinds, f.Kind)
 	}
+	assert.Equal(t, []typedfield.GoKind{
+		typedfield.GoString, typedfield.GoBool, typedfield.GoInt, typedfield.GoInt, typedfield.GoUint, typedfield.GoUint, typedfield.GoUint, typedfield.GoUint,
+		typedfield.GoFloat, typedfield.GoDuration, typedfield.GoTime,
+	}, kinds)
 	schema, fields := layout[struct {
 		ID    [16]byte
 		List  []uint32
@@ -99,13 +121,13 @@ func TestTypes(t *testing.T) {
 	}
 	assert.Equal(t, []string{"Addr", "Int8", "Int16", "Milli"}, names)
 	for i, c := range []struct {
-		v    Value
+		v    slog.Value
 		want any
 	}{
-		{IntValue(127), int64(127)},
-		{IntValue(128), refused},
-		{IntValue(-128), int64(-128)},
-		{IntValue(-129), refused},
+		{slog.Int64Value(127), int64(127)},
+		{slog.Int64Value(128), refused},
+		{slog.Int64Value(-128), int64(-128)},
+		{slog.Int64Value(-129), refused},
 	} {
 		num, _, ok := fields[1].Convert(c.v)
 		if got := any(int64(num)); ok {
@@ -114,12 +136,20 @@ func TestTypes(t *testing.T) {
 			assert.Equal(t, c.want, refused, i)
 		}
 	}
-	for v, want := range map[Value]any{FloatValue(1.5): uint64(1500), FloatValue(1e300): refused, IntValue(1): refused, TextValue("1.5"): refused} {
-		num, _, ok := fields[3].Convert(v)
+	for _, c := range []struct {
+		v    slog.Value
+		want any
+	}{
+		{slog.Float64Value(1.5), uint64(1500)},
+		{slog.Float64Value(1e300), refused},
+		{slog.Int64Value(1), refused},
+		{slog.StringValue("1.5"), refused},
+	} {
+		num, _, ok := fields[3].Convert(c.v)
 		if got := any(num); ok {
-			assert.Equal(t, want, got)
+			assert.Equal(t, c.want, got)
 		} else {
-			assert.Equal(t, want, refused)
+			assert.Equal(t, c.want, refused)
 		}
 	}
 }
@@ -128,7 +158,7 @@ func TestTypes(t *testing.T) {
 const refused = "refused"
 
 // field converts a value and returns what a decoder reads from the field.
-func field(t *testing.T, schema *payload.Schema, f *Field, v Value) string {
+func field(t *testing.T, schema *payload.Schema, f *Field, v slog.Value) string {
 	num, text, ok := f.Convert(v)
 	if !ok {
 		return refused
@@ -148,33 +178,34 @@ func TestConvert(t *testing.T) {
 	schema, fields := layout[everyType](t)
 	for _, c := range []struct {
 		name string
-		v    Value
-		want map[Type]string // of types that take the value
+		v    slog.Value
+		want map[int]string // of types that take the value
 	}{
-		{"nothing", Value{}, nil},
-		{"true", BoolValue(true), map[Type]string{String: "true", Bool: "1", Int32: "1", Int64: "1", Uint8: "1", Uint16: "1", Uint32: "1", Uint64: "1", Duration: "1"}},
-		{"7", IntValue(7), map[Type]string{String: "7", Int32: "7", Int64: "7", Uint8: "7", Uint16: "7", Uint32: "7", Uint64: "7", Float64: "7", Duration: "7", Time: "7"}},
-		{"-1", IntValue(-1), map[Type]string{String: "-1", Int32: "-1", Int64: "-1", Float64: "-1", Duration: "-1"}},
-		{"256", IntValue(256), map[Type]string{String: "256", Int32: "256", Int64: "256", Uint16: "256", Uint32: "256", Uint64: "256", Float64: "256", Duration: "256", Time: "256"}},
-		{"65536", IntValue(65536), map[Type]string{String: "65536", Int32: "65536", Int64: "65536", Uint32: "65536", Uint64: "65536", Float64: "65536", Duration: "65536", Time: "65536"}},
-		{"2^31", IntValue(1 << 31), map[Type]string{String: "2147483648", Int64: "2147483648", Uint32: "2147483648", Uint64: "2147483648", Float64: "2147483648", Duration: "2147483648", Time: "2147483648"}},
-		{"2^53+1", IntValue(1<<53 + 1), map[Type]string{String: "9007199254740993", Int64: "9007199254740993", Uint64: "9007199254740993", Duration: "9007199254740993", Time: "9007199254740993"}},
-		{"max", IntValue(math.MaxInt64), map[Type]string{String: "9223372036854775807", Int64: "9223372036854775807", Uint64: "9223372036854775807", Duration: "9223372036854775807", Time: "9223372036854775807"}},
-		{"0.5", FloatValue(0.5), map[Type]string{String: "0.5", Float64: "0.5"}},
-		{"2.0", FloatValue(2), map[Type]string{String: "2", Int32: "2", Int64: "2", Uint8: "2", Uint16: "2", Uint32: "2", Uint64: "2", Float64: "2", Duration: "2"}},
-		{"-2.0", FloatValue(-2), map[Type]string{String: "-2", Int32: "-2", Int64: "-2", Float64: "-2", Duration: "-2"}},
-		{"1e300", FloatValue(1e300), map[Type]string{String: "1e+300", Float64: "1e+300"}},
-		{"NaN", FloatValue(math.NaN()), map[Type]string{String: "NaN", Float64: "NaN"}},
-		{"text", TextValue("GET"), map[Type]string{String: "GET"}},
-		{"text true", TextValue("true"), map[Type]string{String: "true", Bool: "1"}},
-		{"text false", TextValue("false"), map[Type]string{String: "false", Bool: "0"}},
-		{"text 8", TextValue("8"), map[Type]string{String: "8", Int32: "8", Int64: "8", Uint8: "8", Uint16: "8", Uint32: "8", Uint64: "8", Float64: "8", Duration: "8"}},
-		{"text 08", TextValue("08"), map[Type]string{String: "08"}},
-		{"text 2^64-1", TextValue("18446744073709551615"), map[Type]string{String: "18446744073709551615", Uint64: "18446744073709551615"}},
-		{"text 0.25", TextValue("0.25"), map[Type]string{String: "0.25", Float64: "0.25"}},
-		{"text 1.5s", TextValue("1.5s"), map[Type]string{String: "1.5s", Duration: "1500000000"}},
-		{"text 90s", TextValue("90s"), map[Type]string{String: "90s"}},
-		{"empty text", TextValue(""), map[Type]string{String: ""}},
+		{"nothing", slog.Value{}, nil},
+		{"a group", slog.GroupValue(slog.Int("a", 1)), nil},
+		{"true", slog.BoolValue(true), map[int]string{String: "true", Bool: "1", Int32: "1", Int64: "1", Uint8: "1", Uint16: "1", Uint32: "1", Uint64: "1", Duration: "1"}},
+		{"7", slog.Int64Value(7), map[int]string{String: "7", Int32: "7", Int64: "7", Uint8: "7", Uint16: "7", Uint32: "7", Uint64: "7", Float64: "7", Duration: "7", Time: "7"}},
+		{"-1", slog.Int64Value(-1), map[int]string{String: "-1", Int32: "-1", Int64: "-1", Float64: "-1", Duration: "-1"}},
+		{"256", slog.Int64Value(256), map[int]string{String: "256", Int32: "256", Int64: "256", Uint16: "256", Uint32: "256", Uint64: "256", Float64: "256", Duration: "256", Time: "256"}},
+		{"65536", slog.Int64Value(65536), map[int]string{String: "65536", Int32: "65536", Int64: "65536", Uint32: "65536", Uint64: "65536", Float64: "65536", Duration: "65536", Time: "65536"}},
+		{"2^31", slog.Int64Value(1 << 31), map[int]string{String: "2147483648", Int64: "2147483648", Uint32: "2147483648", Uint64: "2147483648", Float64: "2147483648", Duration: "2147483648", Time: "2147483648"}},
+		{"2^53+1", slog.Int64Value(1<<53 + 1), map[int]string{String: "9007199254740993", Int64: "9007199254740993", Uint64: "9007199254740993", Duration: "9007199254740993", Time: "9007199254740993"}},
+		{"max", slog.Int64Value(math.MaxInt64), map[int]string{String: "9223372036854775807", Int64: "9223372036854775807", Uint64: "9223372036854775807", Duration: "9223372036854775807", Time: "9223372036854775807"}},
+		{"0.5", slog.Float64Value(0.5), map[int]string{String: "0.5", Float64: "0.5"}},
+		{"2.0", slog.Float64Value(2), map[int]string{String: "2", Int32: "2", Int64: "2", Uint8: "2", Uint16: "2", Uint32: "2", Uint64: "2", Float64: "2", Duration: "2"}},
+		{"-2.0", slog.Float64Value(-2), map[int]string{String: "-2", Int32: "-2", Int64: "-2", Float64: "-2", Duration: "-2"}},
+		{"1e300", slog.Float64Value(1e300), map[int]string{String: "1e+300", Float64: "1e+300"}},
+		{"NaN", slog.Float64Value(math.NaN()), map[int]string{String: "NaN", Float64: "NaN"}},
+		{"text", slog.StringValue("GET"), map[int]string{String: "GET"}},
+		{"text true", slog.StringValue("true"), map[int]string{String: "true", Bool: "1"}},
+		{"text false", slog.StringValue("false"), map[int]string{String: "false", Bool: "0"}},
+		{"text 8", slog.StringValue("8"), map[int]string{String: "8", Int32: "8", Int64: "8", Uint8: "8", Uint16: "8", Uint32: "8", Uint64: "8", Float64: "8", Duration: "8"}},
+		{"text 08", slog.StringValue("08"), map[int]string{String: "08"}},
+		{"text 2^64-1", slog.StringValue("18446744073709551615"), map[int]string{String: "18446744073709551615", Uint64: "18446744073709551615"}},
+		{"text 0.25", slog.StringValue("0.25"), map[int]string{String: "0.25", Float64: "0.25"}},
+		{"text 1.5s", slog.StringValue("1.5s"), map[int]string{String: "1.5s", Duration: "1500000000"}},
+		{"text 90s", slog.StringValue("90s"), map[int]string{String: "90s"}},
+		{"empty text", slog.StringValue(""), map[int]string{String: ""}},
 	} {
 		for typ := range types {
 			want, ok := c.want[typ]
@@ -193,34 +224,34 @@ func TestConvertAtTheEnds(t *testing.T) {
 		if typ == Float64 {
 			continue
 		}
-		least, most := ranges[typ].min, ranges[typ].max
-		convert := func(want bool, v Value) {
+		least, most := fields[typ].Min, fields[typ].most
+		convert := func(want bool, v slog.Value) {
 			t.Helper()
 			got := field(t, schema, &fields[typ], v)
 			assert.Equal(t, want, got != refused, "%s as type %d: %s", got, typ, fmt.Sprint(v))
 		}
-		convert(true, IntValue(least))
-		convert(true, IntValue(0))
+		convert(true, slog.Int64Value(least))
+		convert(true, slog.Int64Value(0))
 		if least > math.MinInt64 {
-			convert(false, IntValue(least-1))
+			convert(false, slog.Int64Value(least-1))
 		}
 		if most <= math.MaxInt64 {
-			convert(true, IntValue(int64(most)))
+			convert(true, slog.Int64Value(int64(most)))
 		}
-		convert(true, UintValue(most))
+		convert(true, slog.Uint64Value(most))
 		if most < math.MaxUint64 {
-			convert(false, UintValue(most+1))
+			convert(false, slog.Uint64Value(most+1))
 		}
 		if typ == Time {
-			convert(false, FloatValue(0))
+			convert(false, slog.Float64Value(0))
 			continue
 		}
-		convert(true, FloatValue(0))
-		convert(true, FloatValue(float64(least)))
-		convert(false, FloatValue(math.Nextafter(float64(least), math.Inf(-1))))
-		convert(false, FloatValue(float64(most)+1)) // 1<<63 and 1<<64, rounded
+		convert(true, slog.Float64Value(0))
+		convert(true, slog.Float64Value(float64(least)))
+		convert(false, slog.Float64Value(math.Nextafter(float64(least), math.Inf(-1))))
+		convert(false, slog.Float64Value(float64(most)+1)) // 1<<63 and 1<<64, rounded
 		if most < 1<<53 {
-			convert(true, FloatValue(float64(most)))
+			convert(true, slog.Float64Value(float64(most)))
 		}
 	}
 }
@@ -237,17 +268,18 @@ func TestConvertUnsignedToFloat(t *testing.T) {
 				want = strconv.FormatFloat(float64(v), 'f', -1, 64)
 			}
 		}
-		assert.Equal(t, want, field(t, schema, float, UintValue(v)), v)
+		assert.Equal(t, want, field(t, schema, float, slog.Uint64Value(v)), v)
 		if v <= math.MaxInt64 {
-			assert.Equal(t, want, field(t, schema, float, IntValue(int64(v))), v)
+			assert.Equal(t, want, field(t, schema, float, slog.Int64Value(int64(v))), v)
 		}
 	}
-	assert.Equal(t, refused, field(t, schema, float, IntValue(math.MaxInt64)))
-	assert.NotEqual(t, refused, field(t, schema, float, IntValue(math.MinInt64)))
+	assert.Equal(t, refused, field(t, schema, float, slog.Int64Value(math.MaxInt64)))
+	assert.NotEqual(t, refused, field(t, schema, float, slog.Int64Value(math.MinInt64)))
 }
 
 // TestConvertTime: a time is a number if nanoseconds since 1970 tell it, and a text whatever it is.
 func TestConvertTime(t *testing.T) {
+	_, fields := layout[everyType](t)
 	for _, tt := range []struct {
 		at   time.Time
 		want string
@@ -259,28 +291,28 @@ func TestConvertTime(t *testing.T) {
 		{time.Time{}, refused},
 		{time.Unix(20_000_000_000, 0), refused},
 	} {
-		num, text, ok := Time.ConvertTime(tt.at)
+		num, text, ok := fields[Time].Convert(slog.TimeValue(tt.at))
 		assert.Empty(t, text)
 		got := refused
 		if ok {
 			got = strconv.FormatUint(num, 10)
 		}
 		assert.Equal(t, tt.want, got, tt.at)
-		_, text, ok = String.ConvertTime(tt.at)
+		_, text, ok = fields[String].Convert(slog.TimeValue(tt.at))
 		assert.True(t, ok)
 		back, err := time.Parse(time.RFC3339Nano, text)
 		require.NoError(t, err)
 		assert.True(t, back.Equal(tt.at))
 	}
-	for _, typ := range []Type{Bool, Int64, Duration, Float64} {
-		_, _, ok := typ.ConvertTime(time.Unix(1, 0))
+	for _, typ := range []int{Bool, Int64, Duration, Float64} {
+		_, _, ok := fields[typ].Convert(slog.TimeValue(time.Unix(1, 0)))
 		assert.False(t, ok, typ)
 	}
 }
 
 // TestLongestFloat: a field for a floating-point number declares room for the longest one.
 func TestLongestFloat(t *testing.T) {
-	d, _ := New[everyType]("e", "")
+	d, _ := New[everyType]("e", "", []slog.Level(nil))
 	longest := text.AppendFloat(nil, -1.2345678901234567e-6, 64)
 	assert.Equal(t, len(longest)+1, payloadField(d.Fields[Float64]).Size)
 }
@@ -292,23 +324,24 @@ func FuzzConvert(f *testing.F) {
 		f.Add(uint8(Int64), s)
 		f.Add(uint8(Duration), s)
 	}
+	_, fields := layout[everyType](f)
 	f.Fuzz(func(t *testing.T, typ uint8, s string) {
-		typ %= uint8(types)
-		num, text, ok := Type(typ).Convert(TextValue(s))
-		if !ok || Type(typ) == String || Type(typ) == Bool || Type(typ) == Duration {
+		typ %= types
+		num, text, ok := fields[typ].Convert(slog.StringValue(s))
+		if !ok || typ == String || typ == Bool || typ == Duration {
 			return
 		}
 		require.Empty(t, text)
-		again := IntValue(int64(num)) // of a type with 64 bits, whatever its sign
-		switch Type(typ) {
+		again := slog.Int64Value(int64(num)) // of a type with 64 bits, whatever its sign
+		switch typ {
 		case Float64:
-			again = FloatValue(math.Float64frombits(num))
+			again = slog.Float64Value(math.Float64frombits(num))
 		case Uint64:
 			if num > math.MaxInt64 {
 				return
 			}
 		}
-		same, _, ok := Type(typ).Convert(again)
+		same, _, ok := fields[typ].Convert(again)
 		require.True(t, ok)
 		require.Equal(t, num, same)
 	})

@@ -23,7 +23,7 @@ import (
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
-func newLogs(t testing.TB, r *rig, opts ...ueventslog.ProviderOption) *ueventslog.LoggerProvider {
+func newLogs(t testing.TB, r *rig, opts ...ueventslog.Option) *ueventslog.LoggerProvider {
 	t.Helper()
 	p, err := ueventslog.NewLoggerProvider("myapp", append(opts, ueventslog.WithProvider(r.provider))...)
 	require.NoError(t, err)

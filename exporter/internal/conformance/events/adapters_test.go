@@ -103,7 +103,7 @@ func openLog(t *testing.T, p *uevents.Provider, e ueventslog.Option) adapter {
 	}
 }
 
-func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.ProcessorOption) adapter {
+func openTrace(t *testing.T, p *uevents.Provider, o ueventstrace.Option) adapter {
 	processor, err := ueventstrace.NewProcessor(program, ueventstrace.WithProvider(p), o)
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
