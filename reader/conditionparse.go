@@ -205,10 +205,8 @@ func compileGlob(pattern string) (*globPattern, error) {
 // cutClass returns the regular expression of a class, and what follows it. A ] that comes first belongs to it.
 func cutClass(s string) (class, after string, ok bool) {
 	negated := ""
-	if rest, found := strings.CutPrefix(s, "!"); found {
-		negated, s = "^", rest
-	} else if rest, found := strings.CutPrefix(s, "^"); found {
-		negated, s = "^", rest
+	if s != "" && (s[0] == '!' || s[0] == '^') {
+		negated, s = "^", s[1:]
 	}
 	if s == "" {
 		return "", "", false
