@@ -44,11 +44,12 @@ func (r *Reader) start(refused error) error {
 			r.processes.readAll()
 		}
 		if refused = r.attachAll(); refused != nil {
-			m, ok := r.session.(memoryReader)
-			if !ok || !r.optional(refused) {
+			if _, ok := r.session.(memoryReader); !ok || !r.optional(refused) {
 				return errors.Join(refused, r.Close())
 			}
-			if err := m.withoutKernel(); err != nil {
+			err := r.kernel.Close()
+			r.kernel = nil // no call of ReadInto has begun
+			if err != nil {
 				return errors.Join(err, r.Close())
 			}
 		}
@@ -63,7 +64,6 @@ func (r *Reader) start(refused error) error {
 
 // memoryReader is a session that reads shared memory, too.
 type memoryReader interface {
-	withoutKernel() error
 	events() int // names of those that are attached; the caller holds Reader.mu
 	attachProcess(pid int)
 }

@@ -45,7 +45,7 @@ import (
 // level == warn holds for all of WARN, WARN2, WARN3 and WARN4. The beginning of an id is equal to it.
 type Condition struct {
 	text   string
-	root   condition.Expr // its leaves are of the type *leaf
+	root   node
 	leaves []*leaf
 }
 
@@ -54,7 +54,7 @@ type Condition struct {
 func ParseCondition(text string) (*Condition, error) {
 	c := &Condition{text: text}
 	var err error
-	if c.root, err = condition.Parse(text, c.compare); err != nil {
+	if c.root, err = condition.Parse(text, condition.Builder[node]{And: newAnd, Or: newOr, Not: newNot, Compare: c.compare}); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -64,7 +64,7 @@ func ParseCondition(text string) (*Condition, error) {
 func (c *Condition) String() string { return c.text }
 
 // Match reports whether the condition selects an event, which was decoded with DecodeFull.
-func (c *Condition) Match(ev *Event) bool { return match(c.root, ev) }
+func (c *Condition) Match(ev *Event) bool { return c.root.match(ev) }
 
 // UnknownNames returns the names of the condition that records were asked for, and that none of these had, nor a tracepoint that Plan was asked
 // about: they may be misspelt. A record that an earlier part of the condition decides is not asked.
@@ -77,18 +77,22 @@ func (c *Condition) UnknownNames() (names []string) {
 	return names
 }
 
-func match(x condition.Expr, ev *Event) bool {
-	switch x := x.(type) {
-	case *leaf:
-		return x.match(ev)
-	case condition.And:
-		return match(x.X, ev) && match(x.Y, ev)
-	case condition.Or:
-		return match(x.X, ev) || match(x.Y, ev)
-	default:
-		return !match(x.(condition.Not).X, ev)
-	}
-}
+// node is an expression: and, or, not or *leaf.
+type node interface{ match(ev *Event) bool }
+
+type (
+	and struct{ x, y node }
+	or  struct{ x, y node }
+	not struct{ x node }
+)
+
+func newAnd(x, y node) node { return and{x, y} }
+func newOr(x, y node) node  { return or{x, y} }
+func newNot(x node) node    { return not{x} }
+
+func (n and) match(ev *Event) bool { return n.x.match(ev) && n.y.match(ev) }
+func (n or) match(ev *Event) bool  { return n.x.match(ev) || n.y.match(ev) }
+func (n not) match(ev *Event) bool { return !n.x.match(ev) }
 
 type leaf struct {
 	text    string // of the condition

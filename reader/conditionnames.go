@@ -71,7 +71,7 @@ var parts = []part{
 	{name: "status", of: statusValue, kinds: spans, lifted: true, fields: []string{"status_code"}},
 	{name: "span_kind", of: spanKindValue, kinds: spans, lifted: true, fields: []string{"kind"}},
 	texts("status_message", func(ev *Event) string { return ev.StatusMessage }),
-	{name: "parent_remote", class: truthPart, of: func(ev *Event) Value { return known(ev.ParentRemote, BoolValue(true)) }},
+	{name: "parent_remote", class: truthPart, of: func(ev *Event) Value { return truthValue(ev.ParentRemote) }},
 	numbers("truncated", func(ev *Event) uint64 { return uint64(ev.Truncated) }, "truncated"),
 	numbers("dropped_attributes", func(ev *Event) uint64 { return uint64(ev.DroppedAttributes) }),
 	texts("service", func(ev *Event) string { return ev.ServiceName }),
@@ -88,8 +88,8 @@ var parts = []part{
 	process("pod_uid", func(p *Process) string { return p.PodUID }),
 	process("process_service", func(p *Process) string { return p.ServiceName }),
 	{name: "pid", class: numberPart, all: true, of: func(ev *Event) Value { return Int64Value(int64(ev.PID)) }},
-	{name: "tid", class: numberPart, all: true, of: func(ev *Event) Value { return known(ev.TID != 0, Int64Value(int64(ev.TID))) }},
-	{name: "cpu", class: numberPart, all: true, of: func(ev *Event) Value { return known(ev.CPU >= 0, Int64Value(int64(ev.CPU))) }},
+	{name: "tid", class: numberPart, all: true, of: func(ev *Event) Value { return numberValue(int64(ev.TID), ev.TID != 0) }},
+	{name: "cpu", class: numberPart, all: true, of: func(ev *Event) Value { return numberValue(int64(ev.CPU), ev.CPU >= 0) }},
 	point("metric.type", func(p *Point) Value { return StringValue(p.Type.String()) }),
 	point("metric.unit", func(p *Point) Value { return textValue(p.Unit) }),
 	point("metric.value", func(p *Point) Value { return p.Value }),
@@ -156,8 +156,10 @@ func beginsWith(id []byte, digits string) bool {
 
 func numbers(name string, of func(*Event) uint64, fields ...string) part {
 	return part{name: name, class: numberPart, fields: fields, lifted: true, of: func(ev *Event) Value {
-		n := of(ev)
-		return known(n != 0, Uint64Value(n))
+		if n := of(ev); n != 0 {
+			return Uint64Value(n)
+		}
+		return Value{}
 	}}
 }
 
@@ -179,29 +181,54 @@ func point(name string, of func(*Point) Value) part {
 	}}
 }
 
-// known returns a value that a record has, or null.
-func known(has bool, v Value) Value {
-	if !has {
+// textValue returns a text, null if it is empty.
+func textValue(s string) Value {
+	if s == "" {
 		return Value{}
 	}
-	return v
+	return StringValue(s)
 }
 
-// textValue returns a text, null if it is empty.
-func textValue(s string) Value { return known(s != "", StringValue(s)) }
+func truthValue(b bool) Value {
+	if !b {
+		return Value{}
+	}
+	return BoolValue(true)
+}
 
-func severityValue(ev *Event) Value { return known(ev.Severity != 0, Int64Value(int64(ev.Severity))) }
+func severityValue(ev *Event) Value {
+	if ev.Severity == 0 {
+		return Value{}
+	}
+	return Int64Value(int64(ev.Severity))
+}
 
 func durationValue(ev *Event) Value {
-	return known(ev.Kind == KindSpan, Int64Value(int64(ev.Duration)))
+	if ev.Kind != KindSpan {
+		return Value{}
+	}
+	return Int64Value(int64(ev.Duration))
 }
 
 func statusValue(ev *Event) Value {
-	return known(ev.Status != StatusUnset, StringValue(ev.Status.String()))
+	if ev.Status == StatusUnset {
+		return Value{}
+	}
+	return StringValue(ev.Status.String())
 }
 
 func spanKindValue(ev *Event) Value {
-	return known(ev.SpanKind != 0, StringValue(ev.SpanKind.String()))
+	if ev.SpanKind == 0 {
+		return Value{}
+	}
+	return StringValue(ev.SpanKind.String())
+}
+
+func numberValue(n int64, known bool) Value {
+	if !known {
+		return Value{}
+	}
+	return Int64Value(n)
 }
 
 // programValue returns the name of the process, of which the condition has more to look at.

@@ -28,7 +28,7 @@ func newLeaf(name string) *leaf {
 }
 
 // compare gives the name of a comparison its values, and checks what it is compared with.
-func (c *Condition) compare(x *condition.Compare) (condition.Expr, error) {
+func (c *Condition) compare(x *condition.Compare) (node, error) {
 	l := newLeaf(x.Name.Text)
 	l.op, l.text = x.Op, strings.TrimSpace(c.text[x.Name.At:x.End])
 	c.leaves = append(c.leaves, l)
@@ -45,12 +45,11 @@ func (c *Condition) compare(x *condition.Compare) (condition.Expr, error) {
 	first := &l.values[0]
 	if first.Text == "" && l.part != nil && l.part.class == textPart && len(l.values) == 1 && l.op <= condition.NotEqual {
 		// A part that is empty is one that the record lacks.
-		var x condition.Expr = l
-		if l.op == condition.Equal {
-			x = condition.Not{X: l}
+		lacks := l.op == condition.Equal
+		if l.op = condition.Has; lacks {
+			return not{l}, nil
 		}
-		l.op = condition.Has
-		return x, nil
+		return l, nil
 	}
 	var err error
 	switch l.op {
@@ -206,10 +205,8 @@ func compileGlob(pattern string) (*globPattern, error) {
 // cutClass returns the regular expression of a class, and what follows it. A ] that comes first belongs to it.
 func cutClass(s string) (class, after string, ok bool) {
 	negated := ""
-	if rest, found := strings.CutPrefix(s, "!"); found {
-		negated, s = "^", rest
-	} else if rest, found := strings.CutPrefix(s, "^"); found {
-		negated, s = "^", rest
+	if s != "" && (s[0] == '!' || s[0] == '^') {
+		negated, s = "^", s[1:]
 	}
 	if s == "" {
 		return "", "", false

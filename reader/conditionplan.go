@@ -71,16 +71,16 @@ type planner struct {
 	left  []*leaf // that the kernel does not evaluate
 }
 
-func (p *planner) plan(x condition.Expr, negated bool) bound {
-	switch x := x.(type) {
-	case condition.Not:
-		return p.plan(x.X, !negated)
-	case condition.And:
-		return p.join(x.X, x.Y, negated, negated)
-	case condition.Or:
-		return p.join(x.X, x.Y, negated, !negated)
+func (p *planner) plan(n node, negated bool) bound {
+	switch n := n.(type) {
+	case not:
+		return p.plan(n.x, !negated)
+	case and:
+		return p.join(n.x, n.y, negated, negated)
+	case or:
+		return p.join(n.x, n.y, negated, !negated)
 	}
-	l := x.(*leaf)
+	l := n.(*leaf)
 	b := p.leaf(l)
 	if negated {
 		b = b.negate()
@@ -103,7 +103,7 @@ func (b bound) negate() bound {
 	return unknown
 }
 
-func (p *planner) join(x, y condition.Expr, negated, either bool) bound {
+func (p *planner) join(x, y node, negated, either bool) bound {
 	left := len(p.left)
 	a, b := p.plan(x, negated), p.plan(y, negated)
 	switch {

@@ -375,13 +375,6 @@ func (m *memorySession) Close() error {
 
 func (m *memorySession) events() int { return len(m.names) }
 
-// withoutKernel leaves the kernel's events out. No call of ReadInto has begun.
-func (m *memorySession) withoutKernel() error {
-	kernel := m.r.kernel
-	m.r.kernel = nil
-	return kernel.Close()
-}
-
 func (m *memorySession) delivered() uint64 {
 	if m.haveOther {
 		return min(m.r.kernel.delivered(), m.other.Monotonic-1)

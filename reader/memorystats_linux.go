@@ -83,10 +83,8 @@ func (m *memorySession) Stats() (t perf.Stats, err error) {
 		if t, err = m.r.kernel.Stats(); err != nil {
 			return t, err
 		}
-	} else {
-		if t.CPUs = runtime.NumCPU(); m.window != nil {
-			t.BufferSize = m.window.size / t.CPUs
-		}
+	} else if t.CPUs = runtime.NumCPU(); m.window != nil {
+		t.BufferSize = m.window.size / t.CPUs
 	}
 	switch m.r.o.Read {
 	case ReadCounts:

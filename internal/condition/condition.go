@@ -7,17 +7,12 @@ import (
 	"io/fs"
 )
 
-// Expr is [And], [Or], [Not], or what the caller of [Parse] makes of a [Compare].
-type Expr any
-
-// And holds if both operands do.
-type And struct{ X, Y Expr }
-
-// Or holds if one of its operands does.
-type Or struct{ X, Y Expr }
-
-// Not holds if its operand does not.
-type Not struct{ X Expr }
+// Builder makes an expression of the caller's type N of a condition.
+type Builder[N any] struct {
+	And, Or func(x, y N) N // holds if both operands do, or one of them
+	Not     func(x N) N
+	Compare func(*Compare) (N, error)
+}
 
 // Compare holds if a comparison with one of the values does, or for [NotEqual] with all of them. Only [Equal] and NotEqual have several values.
 type Compare struct {

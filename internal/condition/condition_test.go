@@ -14,8 +14,20 @@ import (
 
 func name(text string, at int) Name { return Name{text, at} }
 
+type (
+	Expr any
+	And  struct{ X, Y Expr }
+	Or   struct{ X, Y Expr }
+	Not  struct{ X Expr }
+)
+
 func parse(text string) (Expr, error) {
-	return Parse(text, func(c *Compare) (Expr, error) { return c, nil })
+	return Parse(text, Builder[Expr]{
+		And:     func(x, y Expr) Expr { return And{x, y} },
+		Or:      func(x, y Expr) Expr { return Or{x, y} },
+		Not:     func(x Expr) Expr { return Not{x} },
+		Compare: func(c *Compare) (Expr, error) { return c, nil },
+	})
 }
 
 // TestParse: and binds stronger than or, not stronger than both; places are those in the text.

@@ -14,56 +14,56 @@ const (
 	maxValues = 1000 // of in
 )
 
-// Parse reads a condition. It calls leaf for each comparison. The error is an [*Error], or one of leaf.
-func Parse(text string, leaf func(*Compare) (Expr, error)) (Expr, error) {
-	p := parser{text: text, leaf: leaf}
+// Parse reads a condition. The error is an [*Error], or one of Builder.Compare.
+func Parse[N any](text string, build Builder[N]) (none N, err error) {
+	p := parser[N]{text: text, build: build}
 	switch {
 	case len(text) > maxText:
-		return nil, p.fail(0, "the condition has more than %d bytes", maxText)
+		return none, p.fail(0, "the condition has more than %d bytes", maxText)
 	case !utf8.ValidString(text):
-		return nil, p.fail(0, "the condition is not UTF-8")
+		return none, p.fail(0, "the condition is not UTF-8")
 	}
 	x, err := p.or()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	p.space()
 	switch {
 	case p.next(")"):
-		return nil, p.fail(p.at, ") without (")
+		return none, p.fail(p.at, ") without (")
 	case p.at < len(text):
-		return nil, p.unexpected("and or or")
+		return none, p.unexpected("and or or")
 	}
 	return x, nil
 }
 
-type parser struct {
+type parser[N any] struct {
 	text  string
-	leaf  func(*Compare) (Expr, error)
+	build Builder[N]
 	at    int
 	depth int
 }
 
-func (p *parser) fail(at int, format string, args ...any) error {
+func (p *parser[N]) fail(at int, format string, args ...any) error {
 	return &Error{Text: p.text, At: at, Problem: fmt.Sprintf(format, args...)}
 }
 
 // unexpected is the error about what follows a comparison.
-func (p *parser) unexpected(expected string) error {
+func (p *parser[N]) unexpected(expected string) error {
 	if _, err := time.ParseDuration("1" + p.word()); err == nil && p.word() != "" {
 		return p.fail(p.at, "%s expected; a time has no blank before its unit", expected)
 	}
 	return p.fail(p.at, "%s expected; a text of several words needs quotes", expected)
 }
 
-func (p *parser) space() {
+func (p *parser[N]) space() {
 	p.at += len(p.text[p.at:]) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"))
 }
 
-func (p *parser) next(token string) bool { return strings.HasPrefix(p.text[p.at:], token) }
+func (p *parser[N]) next(token string) bool { return strings.HasPrefix(p.text[p.at:], token) }
 
 // take skips white space, and the token if it is next.
-func (p *parser) take(token string) bool {
+func (p *parser[N]) take(token string) bool {
 	p.space()
 	if !p.next(token) {
 		return false
@@ -76,7 +76,7 @@ func (p *parser) take(token string) bool {
 func isWordByte(c byte) bool { return c > ' ' && !strings.ContainsRune("()&|!=<>~,\"'`", rune(c)) }
 
 // word returns the word that is next, or "".
-func (p *parser) word() string {
+func (p *parser[N]) word() string {
 	p.space()
 	end := p.at
 	for end < len(p.text) && (p.text[end] >= utf8.RuneSelf || isWordByte(p.text[end])) {
@@ -86,7 +86,7 @@ func (p *parser) word() string {
 }
 
 // takeWord skips the word if it is next and no name: no operator follows.
-func (p *parser) takeWord(word string) bool {
+func (p *parser[N]) takeWord(word string) bool {
 	if w := p.word(); w != word && w != strings.ToUpper(word) {
 		return false
 	}
@@ -101,42 +101,38 @@ func (p *parser) takeWord(word string) bool {
 	return true
 }
 
-func (p *parser) or() (Expr, error) {
-	return p.binary("||", "or", p.and, func(x, y Expr) Expr { return Or{x, y} })
-}
+func (p *parser[N]) or() (N, error) { return p.binary("||", "or", p.and, p.build.Or) }
 
-func (p *parser) and() (Expr, error) {
-	return p.binary("&&", "and", p.unary, func(x, y Expr) Expr { return And{x, y} })
-}
+func (p *parser[N]) and() (N, error) { return p.binary("&&", "and", p.unary, p.build.And) }
 
 // binary reads operands, and joins those with an operator between them from the left.
-func (p *parser) binary(sign, word string, operand func() (Expr, error), join func(x, y Expr) Expr) (Expr, error) {
+func (p *parser[N]) binary(sign, word string, operand func() (N, error), join func(x, y N) N) (N, error) {
 	x, err := operand()
 	for err == nil && (p.take(sign) || p.takeWord(word)) {
-		var y Expr
+		var y N
 		y, err = operand()
 		x = join(x, y)
 	}
 	return x, err
 }
 
-func (p *parser) unary() (x Expr, err error) {
+func (p *parser[N]) unary() (x N, err error) {
 	if p.depth++; p.depth > maxDepth {
-		return nil, p.fail(p.at, "more than %d parentheses and negations", maxDepth)
+		return x, p.fail(p.at, "more than %d parentheses and negations", maxDepth)
 	}
 	defer func() { p.depth-- }()
 	switch p.space(); {
 	case p.take("!"), p.takeWord("not"):
 		x, err = p.unary()
-		return Not{x}, err
+		return p.build.Not(x), err
 	case p.next("("):
 		open := p.at
 		p.at++
 		if x, err = p.or(); err == nil && !p.take(")") {
 			if p.at == len(p.text) {
-				return nil, p.fail(open, "( without )")
+				return x, p.fail(open, "( without )")
 			}
-			return nil, p.unexpected("and, or or )")
+			return x, p.unexpected("and, or or )")
 		}
 		return x, err
 	case p.takeWord("has"):
@@ -146,20 +142,20 @@ func (p *parser) unary() (x Expr, err error) {
 }
 
 // has reads the name behind has, which may be in parentheses.
-func (p *parser) has() (Expr, error) {
+func (p *parser[N]) has() (none N, err error) {
 	open := p.take("(")
 	name, err := p.name()
 	if err == nil && open && !p.take(")") {
 		err = p.fail(p.at, ") expected")
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return p.leaf(&Compare{Name: name, Op: Has, End: p.at})
+	return p.build.Compare(&Compare{Name: name, Op: Has, End: p.at})
 }
 
 // name reads a name, which needs quotes if it is no word.
-func (p *parser) name() (Name, error) {
+func (p *parser[N]) name() (Name, error) {
 	p.space()
 	name := Name{At: p.at}
 	var err error
@@ -169,7 +165,7 @@ func (p *parser) name() (Name, error) {
 	return name, err
 }
 
-func (p *parser) textOrWord() (text string, quoted bool, err error) {
+func (p *parser[N]) textOrWord() (text string, quoted bool, err error) {
 	p.space()
 	if p.at == len(p.text) || !strings.ContainsRune("\"'`", rune(p.text[p.at])) {
 		text = p.word()
@@ -185,7 +181,7 @@ func (p *parser) textOrWord() (text string, quoted bool, err error) {
 }
 
 // operator reads an operator. negated is of those that mean the opposite.
-func (p *parser) operator() (o Op, in, ok bool) {
+func (p *parser[N]) operator() (o Op, in, ok bool) {
 	p.space()
 	for _, candidate := range [...]Op{Regexp, Equal, NotEqual, LessOrEqual, GreaterOrEqual, Less, Greater, Glob} {
 		if p.take(operators[candidate]) {
@@ -205,17 +201,17 @@ func (p *parser) operator() (o Op, in, ok bool) {
 	return 0, false, false
 }
 
-func (p *parser) comparison() (Expr, error) {
+func (p *parser[N]) comparison() (none N, err error) {
 	name, err := p.name()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	p.space()
 	negated := false
 	if at := p.at; p.word() == "not" || p.word() == "NOT" {
 		p.at += len("not")
 		if w := p.word(); w != "in" && w != "IN" {
-			return nil, p.fail(at, "in expected behind not, or not before %s", name.Text)
+			return none, p.fail(at, "in expected behind not, or not before %s", name.Text)
 		}
 		negated = true
 	}
@@ -223,9 +219,9 @@ func (p *parser) comparison() (Expr, error) {
 	o, in, ok := p.operator()
 	switch {
 	case !ok && p.next("!~"):
-		return nil, p.fail(at, "no operator: write not %s ~ PATTERN, or not %s =~ EXPRESSION", name.Text, name.Text)
+		return none, p.fail(at, "no operator: write not %s ~ PATTERN, or not %s =~ EXPRESSION", name.Text, name.Text)
 	case !ok:
-		return nil, p.fail(at, "an operator expected: == != < <= > >= ~ =~ & or in; has %s selects records that have it", name.Text)
+		return none, p.fail(at, "an operator expected: == != < <= > >= ~ =~ & or in; has %s selects records that have it", name.Text)
 	}
 	c := &Compare{Name: name, Op: o}
 	if in {
@@ -234,16 +230,16 @@ func (p *parser) comparison() (Expr, error) {
 		err = p.value(c)
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	c.End = p.at
 	if negated {
 		c.Op = NotEqual
 	}
-	return p.leaf(c)
+	return p.build.Compare(c)
 }
 
-func (p *parser) list(c *Compare) error {
+func (p *parser[N]) list(c *Compare) error {
 	if !p.take("(") {
 		return p.fail(p.at, "( expected: %s in (a, b)", c.Name.Text)
 	}
@@ -262,7 +258,7 @@ func (p *parser) list(c *Compare) error {
 	}
 }
 
-func (p *parser) value(c *Compare) error {
+func (p *parser[N]) value(c *Compare) error {
 	p.space()
 	v := Value{At: p.at}
 	var err error

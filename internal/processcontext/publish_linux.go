@@ -77,6 +77,17 @@ func mapHeader() (mapping []byte, fileErr, err error) {
 	return mapping, fileErr, nil
 }
 
+// Update publishes another resource instead. After an error the one before is published. The error after Close wraps [os.ErrClosed].
+func (c *Context) Update(resource []Attribute) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mapping == nil {
+		return fmt.Errorf("process context: %w", os.ErrClosed)
+	}
+	_, err := c.set(resource)
+	return err
+}
+
 // set publishes a resource. nameErr is why the mapping has no name but that of its file.
 func (c *Context) set(resource []Attribute) (nameErr, err error) {
 	encoded, err := encode(resource)

@@ -33,17 +33,6 @@ func publish(t *testing.T, resource []Attribute) *Context {
 	return c
 }
 
-// update publishes another resource, as other libraries do: readers have to expect that. After an error the one before is published.
-func (c *Context) update(resource []Attribute) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mapping == nil {
-		return os.ErrClosed
-	}
-	_, err := c.set(resource)
-	return err
-}
-
 // TestPublish: each resource is what a reader gets, until the next one or the end. The collector of garbage leaves it alone.
 func TestPublish(t *testing.T) {
 	_, err := Read(self)
@@ -51,21 +40,21 @@ func TestPublish(t *testing.T) {
 	c := publish(t, allTypes)
 	for _, resource := range [][]Attribute{allTypes, nil, {{"n", strings.Repeat("long", 16000)}}, {{"n", "short"}}, {{"n", "short"}}} {
 		at := layoutAt(c.mapping).publishedAt.Load()
-		require.NoError(t, c.update(resource))
+		require.NoError(t, c.Update(resource))
 		assert.Greater(t, layoutAt(c.mapping).publishedAt.Load(), at)
 		runtime.GC()
 		got, err := Read(self)
 		require.NoError(t, err)
 		assert.Equal(t, resource, got)
 	}
-	require.ErrorContains(t, c.update([]Attribute{{"n", strings.Repeat("x", maxPayload)}}), "readers take 65536")
+	require.ErrorContains(t, c.Update([]Attribute{{"n", strings.Repeat("x", maxPayload)}}), "readers take 65536")
 	got, err := Read(self)
 	require.NoError(t, err)
 	assert.Equal(t, []Attribute{{"n", "short"}}, got, "the one before")
 
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close())
-	require.ErrorIs(t, c.update(nil), os.ErrClosed)
+	require.ErrorIs(t, c.Update(nil), os.ErrClosed)
 	_, err = Read(self)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	again := publish(t, nil)
@@ -81,7 +70,7 @@ func TestPublishHeader(t *testing.T) {
 	assert.EqualValues(t, len(c.payload), h.payloadSize())
 	assert.Equal(t, address(c.payload), h.payload())
 	layoutAt(c.mapping).publishedAt.Store(1 << 62) // the clock does not go on
-	require.NoError(t, c.update(nil))
+	require.NoError(t, c.Update(nil))
 	assert.Equal(t, uint64(1<<62+1), layoutAt(c.mapping).publishedAt.Load())
 }
 
@@ -103,7 +92,7 @@ func TestPublishOnce(t *testing.T) {
 			assert.Equal(t, []Attribute{{"n", int64(i)}}, got)
 		} else {
 			require.ErrorIs(t, errs[i], errPublished)
-			require.ErrorIs(t, c.update(nil), os.ErrClosed)
+			require.ErrorIs(t, c.Update(nil), os.ErrClosed)
 		}
 	}
 	assert.Equal(t, 1, published)
@@ -127,7 +116,7 @@ func TestUpdateWhileRead(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				assert.NoError(t, c.update(resources[i%2]))
+				assert.NoError(t, c.Update(resources[i%2]))
 			}
 		}
 	})
@@ -182,7 +171,7 @@ func TestUpdateUnmaps(t *testing.T) {
 	}
 	before := size()
 	for range 5000 {
-		require.NoError(t, c.update([]Attribute{{"n", strings.Repeat("x", 60_000)}}))
+		require.NoError(t, c.Update([]Attribute{{"n", strings.Repeat("x", 60_000)}}))
 	}
 	assert.Less(t, (size()-before)*os.Getpagesize(), 150<<20, "of 300 MB")
 }
@@ -192,7 +181,7 @@ func init() {
 	tasks["publish"] = func() {
 		c := must(Publish([]Attribute{{"pid", int64(os.Getpid())}}))
 		wait()
-		must(0, c.update([]Attribute{{"n", "updated"}}))
+		must(0, c.Update([]Attribute{{"n", "updated"}}))
 		wait()
 		must(0, c.Close())
 		wait()

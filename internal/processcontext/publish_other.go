@@ -11,5 +11,11 @@ func Publish(resource []Attribute) (*Context, error) {
 	return new(Context), err
 }
 
+// Update does nothing. Its error is that of [Publish].
+func (c *Context) Update(resource []Attribute) error {
+	_, err := encode(resource)
+	return err
+}
+
 // Close does nothing.
 func (c *Context) Close() error { return nil }

@@ -80,33 +80,28 @@ Formats (--format):
 }
 
 // flightOptions returns what the command line asks for. Errors are about that.
-func (f *flightFlags) flightOptions(patterns []string) (flight.Options, keep, flight.Rate, error) {
-	fail := func(err error) (flight.Options, keep, flight.Rate, error) {
-		return flight.Options{}, keep{}, flight.Rate{}, usageError{err}
+func (f *flightFlags) flightOptions(patterns []string) (fo flight.Options, kept keep, rate flight.Rate, err error) {
+	if kept, err = parseKeep(f.keep); err != nil {
+		return fo, kept, rate, usageError{fmt.Errorf("--keep: %w", err)}
 	}
-	kept, err := parseKeep(f.keep)
-	if err != nil {
-		return fail(fmt.Errorf("--keep: %w", err))
+	if rate, err = flight.ParseRate(f.atMost); err != nil {
+		return fo, kept, rate, usageError{fmt.Errorf("--at-most: %w", err)}
 	}
-	rate, err := flight.ParseRate(f.atMost)
-	if err != nil {
-		return fail(fmt.Errorf("--at-most: %w", err))
-	}
-	if f.dumps < 0 || f.duration < 0 {
-		return fail(errors.New("--count and --duration cannot be negative"))
-	}
-	if f.weight != "" && f.format != "pb.gz" {
-		return fail(errors.New("--weight is for profiles: --format pb.gz"))
+	switch {
+	case f.dumps < 0 || f.duration < 0:
+		return fo, kept, rate, usageError{errors.New("--count and --duration cannot be negative")}
+	case f.weight != "" && f.format != "pb.gz":
+		return fo, kept, rate, usageError{errors.New("--weight is for profiles: --format pb.gz")}
 	}
 	o, err := f.options(patterns)
+	if err == nil {
+		err = f.tail.parse()
+	}
 	if err != nil {
-		return flight.Options{}, keep{}, flight.Rate{}, err
+		return fo, kept, rate, err
 	}
 	o.Callchain = f.stack || f.format == "pb.gz"
-	if err := f.tail.parse(); err != nil {
-		return flight.Options{}, keep{}, flight.Rate{}, err
-	}
-	fo := flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents, Tail: f.tail.o}
+	fo = flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents, Tail: f.tail.o}
 	fo.Trigger, err = f.triggerCondition(o.Where)
 	return fo, kept, rate, err
 }

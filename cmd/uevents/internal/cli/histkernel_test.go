@@ -55,7 +55,7 @@ func TestKernelLevels(t *testing.T) {
 { level: 18446744073709551604 } hitcount:          2  n:         20
 { level:          0 } hitcount:          5  n:         50
 `+totals, &histTask{by: []histField{fieldOf("s32", "level")}, sum: "n"}))
-	assert.Equal(t, []histRow{histRowOf(5, 50, "TRACE"), histRowOf(5, 50, "INFO")}, h.Rows)
+	assert.Equal(t, []histRow{histRowOf(5, 50, "INFO"), histRowOf(5, 50, "TRACE")}, h.Rows)
 
 	h = &histogram{Event: "user_events:h"}
 	severity := fieldOf("u8", "severity_number")
@@ -64,7 +64,7 @@ func TestKernelLevels(t *testing.T) {
 { severity_number:          9 } hitcount:          2
 { severity_number:         17 } hitcount:          5
 `+totals, &histTask{by: []histField{severity}}))
-	assert.Equal(t, []histRow{histRowOf(2, 0, "INFO"), histRowOf(5, 0, "ERROR")}, h.Rows)
+	assert.Equal(t, []histRow{histRowOf(5, 0, "ERROR"), histRowOf(2, 0, "INFO")}, h.Rows)
 	assert.EqualValues(t, 3, h.Without)
 }
 
