@@ -68,7 +68,6 @@ type Pending struct {
 // the events and links that wait for their span. It is not safe for concurrent use.
 type Converter struct {
 	o       Options
-	own     int // attributes that all records have
 	texts   texts
 	origins origins
 	writers writers
@@ -101,14 +100,8 @@ func NewConverter(o *Options) *Converter {
 		c.o.MaxWait = 2 * time.Second
 	}
 	c.o.MaxBytes = max(c.o.MaxBytes, minWaiting)
-	c.own = 2
-	for _, omitted := range []bool{c.o.OmitThread, c.o.OmitName} {
-		if omitted {
-			c.own--
-		}
-	}
 	c.texts = newTexts()
-	c.origins.reset()
+	c.origins = origins{resources: map[string]*resource{}, scopes: map[string]*scope{}}
 	c.logs.reset()
 	c.traces.reset()
 	c.metrics.reset()

@@ -85,10 +85,7 @@ func (c *Converter) addStart(ev *reader.Event) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
 	lr.SetEventName("span.start")
-	lr.SetTimestamp(timestamp(ev.Timestamp))
-	if ev.Timestamp.IsZero() {
-		lr.SetTimestamp(timestamp(ev.Time))
-	}
+	lr.SetTimestamp(timestampOr(ev.Timestamp, ev.Time))
 	lr.SetSeverityNumber(plog.SeverityNumberInfo)
 	lr.Body().SetStr(c.texts.keep(ev.Message))
 	put := func(name, value string) {
@@ -106,10 +103,7 @@ func (c *Converter) addStart(ev *reader.Event) {
 }
 
 func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
-	lr.SetObservedTimestamp(timestamp(ev.Observed))
-	if ev.Observed.IsZero() {
-		lr.SetObservedTimestamp(timestamp(ev.Time))
-	}
+	lr.SetObservedTimestamp(timestampOr(ev.Observed, ev.Time))
 	lr.SetTraceID(ev.TraceID)
 	lr.SetSpanID(ev.SpanID)
 	lr.SetFlags(plog.LogRecordFlags(ev.TraceFlags))
@@ -127,9 +121,10 @@ func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
 	return size
 }
 
+// reserve makes room for n attributes of a program, and for those of putOrigin.
 func (c *Converter) reserve(to pcommon.Map, n int) {
 	if n <= searchable { // putMany makes room itself
-		to.EnsureCapacity(n + c.own)
+		to.EnsureCapacity(n + 2)
 	}
 }
 

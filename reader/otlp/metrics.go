@@ -123,11 +123,7 @@ func (c *Converter) addPoint(ev *reader.Event) {
 
 // describePoint sets the fields that all data points share, and returns their approximate size in JSON.
 func (c *Converter) describePoint(p point, o origin, ev *reader.Event, exemplars pmetric.ExemplarSlice) (size int) {
-	at := ev.Timestamp
-	if at.IsZero() {
-		at = ev.Time
-	}
-	p.SetTimestamp(timestamp(at))
+	p.SetTimestamp(timestampOr(ev.Timestamp, ev.Time))
 	p.SetStartTimestamp(timestamp(ev.Point.StartTime))
 	l := c.metrics.last[ev.PID]
 	if l == nil {

@@ -97,10 +97,6 @@ type origins struct {
 	key, lastKey []byte // of the event and of last
 }
 
-func (o *origins) reset() {
-	o.resources, o.scopes = map[string]*resource{}, map[string]*scope{}
-}
-
 // originOf returns the origin of an event. Its texts do not keep those of records in memory.
 func (c *Converter) originOf(ev *reader.Event) origin {
 	o := &c.origins

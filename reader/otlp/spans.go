@@ -180,11 +180,7 @@ type spanEvent struct {
 func (c *Converter) keepEvent(ev *reader.Event) {
 	e := spanEvent{event: ptrace.NewSpanEvent(), origin: c.originOf(ev), record: plog.NewLogRecord(), bytes: spanEventSize + jsonSize(ev.Message)}
 	e.event.SetName(c.texts.keep(ev.Message))
-	at := ev.Timestamp
-	if at.IsZero() {
-		at = ev.Time
-	}
-	e.event.SetTimestamp(timestamp(at))
+	e.event.SetTimestamp(timestampOr(ev.Timestamp, ev.Time))
 	e.event.SetDroppedAttributesCount(ev.DroppedAttributes)
 	c.reserve(e.event.Attributes(), len(ev.Fields)) // a log record gets them if the span does not arrive
 	e.bytes += c.putAll(e.event.Attributes(), ev.Fields, 0) + putTruncated(e.event.Attributes(), ev) + c.putOrigin(e.record.Attributes(), ev)

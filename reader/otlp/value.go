@@ -221,6 +221,14 @@ func timestamp(t time.Time) pcommon.Timestamp {
 	return pcommon.NewTimestampFromTime(t)
 }
 
+// timestampOr returns the timestamp of the first time, or that of the second one if the first is zero.
+func timestampOr(t, otherwise time.Time) pcommon.Timestamp {
+	if t.IsZero() {
+		t = otherwise
+	}
+	return timestamp(t)
+}
+
 func jsonSize(s string) int {
 	n := len(s) + emptySize
 	if isPlain(s) {

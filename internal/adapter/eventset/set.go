@@ -163,14 +163,11 @@ func (s *Set) register(d tracepoint.Declaration, invalid error, naming uevents.N
 // Err returns what is wrong: with the program's arguments, if anything is, on every machine; or else why the kernel
 // does not take events.
 func (s *Set) Err() error {
-	var err error
-	if len(s.invalid) > 0 {
+	err := s.provider.Err() // which the errors of its events repeat
+	switch {
+	case len(s.invalid) > 0:
 		err = &invalidError{errors.Join(s.invalid...)}
-	}
-	if err == nil {
-		err = s.provider.Err() // which the errors of its events repeat
-	}
-	if err == nil {
+	case err == nil:
 		err = errors.Join(s.refused...)
 	}
 	if err == nil {
