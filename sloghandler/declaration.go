@@ -166,7 +166,6 @@ func (l *TypedLogger[T]) log(ctx context.Context, level slog.Level, v *T, own, b
 	}
 	var rec record
 	rec.h, rec.from, rec.preformatted, rec.dropped = h, &r, h.preformatted(), h.dropped
-	rec.head.of(&r)
 	if h.asks {
 		rec.ask(ctx)
 	}

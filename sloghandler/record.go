@@ -18,7 +18,6 @@ import (
 type record struct {
 	h       *Handler
 	from    *slog.Record
-	head    head // what ReplaceAttr leaves of it
 	traceID [16]byte
 	spanID  [8]byte
 
@@ -30,7 +29,7 @@ type record struct {
 	more         []slog.Attr   // those behind
 
 	taken     uint64          // attributes of the call that have a field of their own, a bit each, or all
-	resolved  *resolved       // has the memory of the attributes, if they are resolved
+	resolved  *resolved       // has the head and the memory of the attributes, if they are resolved
 	own       *declaredOutput // has fields for values in resolved; or nil
 	duplicate bool            // the kernel took the record for another event
 	dropped   int             // values that were dropped
@@ -55,7 +54,6 @@ func (h *Handler) handle(ctx context.Context, r *slog.Record, more []slog.Attr, 
 	b := h.preformatted()
 	var rec record // which a literal would be copied to
 	rec.h, rec.from, rec.preformatted, rec.call, rec.more, rec.dropped = h, r, b, r, more, h.dropped
-	rec.head.of(r)
 	if h.asks {
 		rec.ask(ctx)
 	}
@@ -163,14 +161,25 @@ func (rec *record) write(o *output) (written bool, err error) {
 		return rec.end(&b, o, buf)
 	}
 	b.PutU8(o.duplicate, typedfield.Bool(rec.duplicate))
-	b.Text(o.message, rec.head.message)
+	message := rec.from.Message
+	if rec.resolved != nil {
+		message = rec.resolved.message
+	}
+	b.Text(o.message, message)
 	return rec.end(&b, o, buf)
 }
 
 // putHead writes the fields that all records have, but for the source: texts are in the order of the fields.
 func (rec *record) putHead(b *payload.Builder, o *output) {
-	b.PutU64(o.time, rec.head.time)
-	b.PutU32(o.level, uint32(rec.head.level))
+	if rec.resolved == nil {
+		if !rec.from.Time.IsZero() {
+			b.PutU64(o.time, typedfield.UnixNano(rec.from.Time))
+		}
+		b.PutU32(o.level, uint32(clamp(rec.from.Level)))
+	} else {
+		b.PutU64(o.time, rec.resolved.time)
+		b.PutU32(o.level, uint32(rec.resolved.level))
+	}
 	if rec.h.traceContext != nil {
 		b.ID(o.traceID, rec.traceID[:], rec.traceID != [16]byte{})
 		b.ID(o.spanID, rec.spanID[:], rec.spanID != [8]byte{})
@@ -228,17 +237,18 @@ type head struct {
 	source  string
 }
 
-// of sets what a record of the program's has without ReplaceAttr, but for the source.
-func (hd *head) of(r *slog.Record) {
+// headOf returns what a record of the program's has without ReplaceAttr, but for the source.
+func headOf(r *slog.Record) (hd head) {
 	hd.level, hd.message = clamp(r.Level), r.Message
 	if !r.Time.IsZero() {
 		hd.time = typedfield.UnixNano(r.Time)
 	}
+	return hd
 }
 
 func (rec *record) source() string {
-	if rec.h.replace != nil {
-		return rec.head.source
+	if rec.resolved != nil && rec.h.replace != nil {
+		return rec.resolved.source
 	}
 	return rec.h.sources.text(rec.from)
 }
@@ -268,7 +278,7 @@ const headAttrs = 4
 // replaceHead lets ReplaceAttr see what has fields of its own: time, level, message and source. What it
 // returns goes into the field if that can hold it, and else becomes an attribute.
 func (rec *record) replaceHead(s *resolved) {
-	r, hd := rec.from, &rec.head
+	r, hd := rec.from, &s.head
 	if !r.Time.IsZero() {
 		hd.time = 0
 		if a := resolve(slog.Time(slog.TimeKey, r.Time.Round(0)), s.replace, nil); a.Value.Kind() == slog.KindTime {

@@ -13,6 +13,7 @@ import (
 // each attribute, groups are copied, and empty groups are empty attributes, which encoders ignore. Its memory is pooled.
 type resolved struct {
 	resolver
+	head
 	context      []slog.Attr
 	preformatted *preformatted
 	more         []slog.Attr // of the call
@@ -37,6 +38,7 @@ const maxKept = 1000
 var pool = sync.Pool{New: func() any { return new(resolved) }}
 
 func (rec *record) resolve(s *resolved) {
+	s.head = headOf(rec.from)
 	if s.replace != nil || len(rec.context) > 0 {
 		s.context = s.room(headAttrs + len(rec.context))
 		if s.replace != nil {
