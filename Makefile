@@ -260,7 +260,7 @@ vm-bench: ## count the instructions of all contenders; fails where one takes 2 %
 	@.ci/bench count
 
 .PHONY: vm-bench-time
-vm-bench-time: ## their times in a guest with two processors, as ratios (KEEP=1 keeps)
+vm-bench-time: ## their times in a guest with two processors (KEEP=1 keeps)
 	@.ci/bench time
 
 .PHONY: vm-bench-rate
