@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -254,6 +255,13 @@ func writableRoot() error {
 	}
 	if err := unix.Chroot("."); err != nil {
 		return fmt.Errorf("chroot to %s: %w", root, err)
+	}
+	// Under User Mode Linux, the guest's root has the host's files with the rights of the user who runs it. Programs that add users and
+	// groups open these, if they exist.
+	for _, name := range []string{"/etc/.pwd.lock", "/etc/shadow", "/etc/gshadow"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return os.Chdir("/")
 }
