@@ -133,78 +133,92 @@ func (w *Writer) Any(v any) {
 }
 
 // composite writes the slices and maps that are common in log records without
-// reflection of their elements.
+// reflection.
 func (w *Writer) composite(v any) {
-	switch v.(type) {
-	case []string, []int, []int64, []float64, []bool, []error, []any, map[string]string, map[string]any:
+	switch v := v.(type) {
+	case []string:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.String(v[i])
+			}
+			w.Close(c)
+		}
+	case []int:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.Int(int64(v[i]))
+			}
+			w.Close(c)
+		}
+	case []int64:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.Int(v[i])
+			}
+			w.Close(c)
+		}
+	case []float64:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.Float(v[i])
+			}
+			w.Close(c)
+		}
+	case []bool:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.Bool(v[i])
+			}
+			w.Close(c)
+		}
+	case []error:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.Any(v[i])
+			}
+			w.Close(c)
+		}
+	case []any:
+		if c, ok := w.enterContainer(array, '[', v == nil); ok {
+			for i := 0; i < len(v) && !w.Full(c); i++ {
+				w.Any(v[i])
+			}
+			w.Close(c)
+		}
+	case map[string]string:
+		var few [16]string
+		if c, ok := w.enterContainer(object, '{', v == nil); ok {
+			for _, k := range appendSortedKeys(few[:0], v) {
+				w.Key(k)
+				w.String(v[k])
+			}
+			w.Close(c)
+		}
+	case map[string]any:
+		var few [16]string
+		if c, ok := w.enterContainer(object, '{', v == nil); ok {
+			for _, k := range appendSortedKeys(few[:0], v) {
+				w.Key(k)
+				w.Any(v[k])
+			}
+			w.Close(c)
+		}
 	default:
 		w.marshal(v)
-		return
 	}
-	r := reflect.ValueOf(v)
+}
+
+// enterContainer opens the array for a slice, or the object for a map, unless that is nil or may not be walked into.
+func (w *Writer) enterContainer(kind containerKind, bracket byte, null bool) (c Container, ok bool) {
 	switch {
-	case r.IsNil():
+	case null:
 		w.Null()
 	case !w.enter():
 		w.drop()
-	case r.Kind() == reflect.Map:
-		c := w.Object()
-		w.members(v)
-		w.Close(c)
 	default:
-		c := w.Array()
-		w.elements(v, c)
-		w.Close(c)
+		return w.openContainer(kind, bracket), true
 	}
-}
-
-func (w *Writer) elements(v any, c Container) {
-	switch v := v.(type) {
-	case []string:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.String(v[i])
-		}
-	case []int:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.Int(int64(v[i]))
-		}
-	case []int64:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.Int(v[i])
-		}
-	case []float64:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.Float(v[i])
-		}
-	case []bool:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.Bool(v[i])
-		}
-	case []error:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.Any(v[i])
-		}
-	case []any:
-		for i := 0; i < len(v) && !w.Full(c); i++ {
-			w.Any(v[i])
-		}
-	}
-}
-
-func (w *Writer) members(v any) {
-	var few [16]string
-	switch v := v.(type) {
-	case map[string]string:
-		for _, k := range appendSortedKeys(few[:0], v) {
-			w.Key(k)
-			w.String(v[k])
-		}
-	case map[string]any:
-		for _, k := range appendSortedKeys(few[:0], v) {
-			w.Key(k)
-			w.Any(v[k])
-		}
-	}
+	return c, false
 }
 
 func appendSortedKeys[V any](keys []string, m map[string]V) []string {
