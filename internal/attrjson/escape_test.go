@@ -175,6 +175,17 @@ func TestPrefixStopsToGrow(t *testing.T) {
 		assert.Less(t, p.least, limit+100)
 		assert.Less(t, len(p.body), 2*limit)
 	}
+	var p Prefix
+	for i := range n {
+		p = p.WithAttrs([]slog.Attr{slog.Int("number", i)}, limit).WithGroup("g")
+	}
+	assert.Equal(t, n, strings.Count(string(p.body), `"number":`)+p.dropped)
+	assert.Less(t, len(p.body)+len(p.lazy), 2*limit)
+	p = Prefix{}
+	for range 10 * n {
+		p = p.WithGroup("group")
+	}
+	assert.Less(t, len(p.lazy), mostLazy+20)
 }
 
 // TestPrefixCountsDropped: values that a prefix drops are counted, also where nothing of the attributes is left.

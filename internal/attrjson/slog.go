@@ -136,6 +136,8 @@ type Prefix struct {
 	// The first bytes of body that were measured, and their size with all texts and arrays cut as far as package truncate
 	// cuts them. A body within the limit is not measured.
 	measured, least int
+
+	full bool // the members take more than the limit with all texts cut: there is no space behind them
 }
 
 // Empty reports whether the Prefix adds nothing to an object without members, not even the count of what it has dropped.
@@ -145,9 +147,9 @@ func (p *Prefix) Empty() bool { return len(p.body) == 0 && p.dropped == 0 }
 func (p *Prefix) Clip() { p.body, p.lazy = slices.Clip(p.body), slices.Clip(p.lazy) }
 
 // WithGroup returns a Prefix that continues in a group of that name. A group to which
-// nothing is added is omitted. With an empty name, it returns p.
+// nothing is added is omitted. With an empty name, it returns p, and also if there is no space in the group.
 func (p Prefix) WithGroup(name string) Prefix {
-	if name == "" {
+	if name == "" || p.full || len(p.lazy) > mostLazy {
 		return p
 	}
 	p.lazy = AppendString(p.lazy, name)
@@ -155,6 +157,9 @@ func (p Prefix) WithGroup(name string) Prefix {
 	p.lazyOpen++
 	return p
 }
+
+// mostLazy is more than any limit: a group that begins behind so many names of groups has no space.
+const mostLazy = 64 << 10
 
 // Room for most attributes, so that a Prefix takes one allocation: writing wants some bytes more than the result has.
 const (
@@ -167,6 +172,14 @@ const (
 // all texts cut, further ones are only counted as dropped, unless they replace others.
 func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 	if len(attrs) == 0 {
+		return p
+	}
+	if p.full {
+		w := Writer{limit: limit, capped: p.capped, dropped: p.dropped}
+		w.wrote([]byte{'{'})
+		w.Attrs(attrs)
+		members, _ := truncate.Members(w.b[len("{"):w.n])
+		p.dropped = w.dropped + members
 		return p
 	}
 	body := slices.Grow(p.body, len("{")+len(p.lazy)+prefixRoom+prefixAttr*len(attrs))
@@ -192,7 +205,7 @@ func (p Prefix) WithAttrs(attrs []slog.Attr, limit int) Prefix {
 		members, last := truncate.Members(w.b[begin:w.n])
 		if least+more > limit && p.Duplicates == KeepAll {
 			// The next call has the same space.
-			p.body, p.measured, p.least, p.dropped = w.b[:begin], begin, least+more, w.dropped+members
+			p.body, p.measured, p.least, p.dropped, p.full = w.b[:begin], begin, least+more, w.dropped+members, true
 			return p
 		}
 		measured, least = w.n, least+more+last
