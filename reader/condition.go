@@ -37,7 +37,7 @@ import (
 // Names are those of the record's parts (kind, level, message, trace_id, program, duration, ...; [ConditionNames] lists them) and of its
 // attributes. A part that only some kinds of records have, such as duration or status, is an attribute's name in the others. fields.NAME
 // is always an attribute, and resource.NAME one of the resource. db.table is the member table of the group db, or the attribute of that name. An attribute http.route of a declared
-// record, whose field is http_route, has both names. A name of other characters needs quotes.
+// record, whose field is http_route, has both names, and so has latency, whose field is latency_ns. A name of other characters needs quotes.
 //
 // A comparison does not hold if the record lacks the name, also with != and not in. For a list it holds if it does for an element, and
 // with != and not in for all of them. The message of a declared record is the name of its event. A declared record and its copy in the

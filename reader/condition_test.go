@@ -191,8 +191,10 @@ var planned = map[string]string{
 	"declared": "shop_request u64 time_unix_nano; s32 level; u8 truncated; __rel_loc char[] trace_id; __rel_loc char[] span_id; __rel_loc char[] source; __rel_loc char[] attributes; __rel_loc char[] http_route; u16 status; s64 latency; u8 cached; __rel_loc char[] ratio; u64 big",
 	"span": "shop_span u64 start_time_unix_nano; u64 duration_ns; u8 kind; u8 status_code; __rel_loc char[] trace_id; __rel_loc char[] span_id; __rel_loc char[] parent_span_id; __rel_loc char[] name; __rel_loc char[] attributes; u32 events; u32 links; u16 truncated; " +
 		"__rel_loc char[] status_message; __rel_loc char[] scope_name; __rel_loc char[] service_name; __rel_loc char[] resource; u32 trace_flags; u32 dropped_attributes_count",
-	"otel":   "shop_log_info u64 time_unix_nano; u64 observed_time_unix_nano; s32 severity_number; u8 duplicate; __rel_loc char[] trace_id; __rel_loc char[] span_id; __rel_loc char[] severity_text; __rel_loc char[] event_name; __rel_loc char[] body; __rel_loc char[] attributes",
-	"other":  "game_move s8 x; u64 score; __data_loc char[] player; char[8] fixed; __data_loc u8[] blob; u8 level; u8 Up9Z_",
+	"otel":  "shop_log_info u64 time_unix_nano; u64 observed_time_unix_nano; s32 severity_number; u8 duplicate; __rel_loc char[] trace_id; __rel_loc char[] span_id; __rel_loc char[] severity_text; __rel_loc char[] event_name; __rel_loc char[] body; __rel_loc char[] attributes",
+	"other": "game_move s8 x; u64 score; __data_loc char[] player; char[8] fixed; __data_loc u8[] blob; u8 level; u8 Up9Z_",
+	"unit": "shop_payment u64 time_unix_nano; s32 level; u8 truncated; __rel_loc char[] trace_id; __rel_loc char[] span_id; " +
+		"__rel_loc char[] source; __rel_loc char[] attributes; s64 latency_ns; s64 wait_time_ns",
 	"header": "shop_L3K1 u8 eventheader_flags; u8 version; u16 id; u16 tag; u8 opcode; u8 level",
 }
 
@@ -296,6 +298,7 @@ func TestConditionPlan(t *testing.T) {
 		{"declared", "latency > 1e17", "", "latency > 1e17"},
 		{"declared", "cached == true", "cached == 1", ""},
 		{"declared", "http.route ~ /users/*", `http_route ~ "/users/*"`, ""},
+		{"unit", "latency > 100ms", "latency_ns > 100000000", ""},
 		{"declared", "http_route == /users", `http_route == "/users"`, ""},
 		{"declared", "has http.route", "", ""},
 		{"declared", "ratio > 0.5", "", "ratio > 0.5"},
@@ -405,10 +408,12 @@ func TestLookup(t *testing.T) {
 		{"http_route", StringValue("/a")},
 		{"user.id", Int64Value(7)},
 		{"a", Int64Value(2)},
+		{"wait_time_ns", Int64Value(5)},
 		{"x__y", Int64Value(9)},
 	}}
 	for name, want := range map[string]string{
 		"a": "2", "db.table": "flat", "db.rows": "3", "db.x.y.z": "true", "http.route": "/a", "http-route": "/a", "user_id": "7", "user.id": "7", "x.-y": "9",
+		"wait_time": "5", "wait.time": "5", "wait.time_ns": "5", "wait_time_ms": "", "wait": "",
 		"db.nothing": "", "rows": "", "": "", ".": "", "a.b": "", "db.": "", "user-id": "", "useraid": "",
 	} {
 		v, ok := ev.Lookup(name)
@@ -458,6 +463,8 @@ func TestFieldOf(t *testing.T) {
 		{"span", "kind", ""},
 		{"declared", "status", "status"},
 		{"declared", "http.route", "http_route"},
+		{"unit", "latency", "latency_ns"},
+		{"unit", "wait.time", "wait_time_ns"},
 		{"declared", "duration", ""},
 		{"other", "score", "score"},
 		{"other", "level", "level"},

@@ -228,7 +228,7 @@ func (p *planner) isPart(field string) bool {
 func (p *planner) ownField(name string) int {
 	found := -1
 	for i, f := range p.d.format.Fields {
-		if (f.Name != name && !declaredAs(f.Name, name)) || p.isPart(f.Name) {
+		if (f.Name != name && !isFieldOf(f.Name, name)) || p.isPart(f.Name) {
 			continue
 		}
 		if found >= 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/eventheader"
@@ -291,13 +292,13 @@ func (s *scratch) typed(v typed.Value) Value {
 }
 
 // find returns the value of a field, or of a member of a group: db.table is the member table of the map db. A field whose name has other
-// characters has _ in their place where a program declared it: http.route finds http_route, and the other way round.
+// characters has _ in their place where a program declared it: http.route finds http_route, and the other way round; latency finds latency_ns.
 func find(fields []Field, name string) (Value, bool) {
 	if v, ok := lookup(fields, name); ok {
 		return v, true
 	}
 	for i := len(fields) - 1; i >= 0; i-- { //nolint:modernize // Backward copies each Field, which is large
-		if declaredAs(fields[i].Name, name) {
+		if isFieldOf(fields[i].Name, name) {
 			return fields[i].Value, true
 		}
 	}
@@ -325,6 +326,13 @@ func declaredAs(a, b string) bool {
 		}
 	}
 	return typedfield.FieldName(a) == b || typedfield.FieldName(b) == a
+}
+
+// isFieldOf reports whether a program declares an attribute by a field of another name, which has the attribute's name with its unit: a field
+// latency_ns takes the attribute latency, too.
+func isFieldOf(field, name string) bool {
+	base, inUnit := strings.CutSuffix(field, "_ns")
+	return declaredAs(field, name) || inUnit && declaredAs(base, name)
 }
 
 // ValueOf returns a function that returns the value of a name of conditions, and whether the record has it: of a part of the record, of an

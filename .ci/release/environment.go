@@ -184,23 +184,29 @@ func (e *environment) getStarted(empty string) error {
 	if err != nil {
 		return err
 	}
-	_, after, ok := strings.Cut(string(text), "```go\n")
+	before, after, ok := strings.Cut(string(text), "```go\n")
 	program, _, closed := strings.Cut(after, "```")
 	if !ok || !closed || !strings.HasPrefix(program, "package main\n") {
 		return fmt.Errorf("the first block of %s is no program", gettingStarted)
 	}
-	return e.build(empty, program, []string{"get", e.c.modules[0].Module.Mod.Path + "@" + e.c.version})
+	_, line, ok := strings.Cut(before, "\n    go get ")
+	path, _, ended := strings.Cut(line, "\n")
+	if !ok || !ended {
+		return fmt.Errorf("%s has no go get before its first program", gettingStarted)
+	}
+	readers := e.with("GOFLAGS=-modcacherw -trimpath") // without -mod=mod, go build adds nothing to go.sum
+	return readers.build(empty, program, []string{"get", path + "@" + e.c.version})
 }
 
-// build builds a program in a new module, after a command that gets what it imports.
+// build builds a program in a new module, whose source is written after a command that gets its imports.
 func (e *environment) build(empty, program string, get []string) error {
-	if err := os.WriteFile(filepath.Join(empty, "main.go"), []byte(program), 0o666); err != nil {
-		return err
-	}
 	if err := e.run(empty, "mod", "init", "example.com/user"); err != nil {
 		return err
 	}
 	if err := e.run(empty, get...); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(empty, "main.go"), []byte(program), 0o666); err != nil {
 		return err
 	}
 	return e.run(empty, "build", "-o", filepath.Join(empty, "program"), ".")
