@@ -112,6 +112,7 @@ func TestConditionErrors(t *testing.T) {
 		"": "the name of a value expected, such as level, message or an attribute's, at byte 1", "  ": "the name of a value expected, such as level, message or an attribute's, at byte 3",
 		"status":    "an operator expected: == != < <= > >= ~ =~ & or in; has status selects records that have it, at byte 7",
 		"status ==": "a value expected: a number, a time such as 10ms, a word, or a text in quotes, at byte 10", "duration > 1 ms": "and or or expected; a time has no blank before its unit, at byte 14", "time > 5": "conditions do not compare times of records, at byte 8", "status == 500 600": "and or or expected; a text of several words needs quotes, at byte 15",
+		"message ~ [!a]*": "and or or expected; a text of several words needs quotes, at byte 12", "level == 1 ms": "and or or expected; a time has no blank before its unit, at byte 12",
 		"(status == 500": "( without ), at byte 1", "status == 500)": ") without (, at byte 14", `message == "x`: "a quote without the second one, at byte 12", "status in 500": "( expected: status in (a, b), at byte 11",
 		"status in (500": ", or ) expected, at byte 15", "status in ()": "a value expected: a number, a time such as 10ms, a word, or a text in quotes, at byte 12", "a not == 1": "in expected behind not, or not before a, at byte 3",
 		"message !~ x": "no operator: write not message ~ PATTERN, or not message =~ EXPRESSION, at byte 9", "level >= loud": `"loud" is none of trace, debug, info, warn, error and fatal; severity_number is compared with numbers, at byte 10`,

@@ -236,7 +236,22 @@ func (p *parser[N]) comparison() (none N, err error) {
 	if negated {
 		c.Op = NotEqual
 	}
-	return p.build.Compare(c)
+	n, err := p.build.Compare(c)
+	if err != nil && !p.ended() { // what follows the value shows the mistake
+		return none, p.unexpected("and or or")
+	}
+	return n, err
+}
+
+// ended reports whether the text ends here, or goes on as it may behind a comparison.
+func (p *parser[N]) ended() bool {
+	p.space()
+	switch {
+	case p.at == len(p.text), p.next(")"), p.next("&&"), p.next("||"):
+		return true
+	}
+	w := strings.ToLower(p.word())
+	return w == "and" || w == "or"
 }
 
 func (p *parser[N]) list(c *Compare) error {

@@ -292,7 +292,7 @@ func distance(a, b int) int { return max(a-b, b-a) }
 // bucketBits are the lower bits of a float64, in which the numbers of a bucket differ: it has 5 bits of the fraction.
 const bucketBits = 52 - 5
 
-// bucketOf returns the bucket of a number. Those of larger numbers are larger.
+// bucketOf returns the bucket of a number, of those below 1e-307 with less precision. Those of larger numbers are larger.
 func bucketOf(v float64) int {
 	b := int(math.Float64bits(math.Abs(v)) >> bucketBits)
 	if v < 0 {

@@ -137,7 +137,7 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, str
 	}
 	var unit []string
 	for _, command := range [][]string{
-		{"mount", "-o", fmt.Sprintf("remount,gid=%s,mode=%o", shellGID(group), mode), dir.Path()},
+		{"mount", "-o", fmt.Sprintf("%s%s,mode=%o", remountGID, shellGID(group), mode), dir.Path()},
 		{"chmod", "g+w", dir.Path(tracefs.DataFile)},
 	} {
 		if !systemd {
@@ -162,6 +162,9 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, str
 	return p
 }
 
+// remountGID begins the options of mount that have the number of the group.
+const remountGID = "remount,gid="
+
 // unknownGID is the number of the group in the unit while the group does not exist: systemd expands no commands.
 const unknownGID = "NUMBER_OF_THE_GROUP"
 
@@ -174,11 +177,13 @@ func (p *setupPlan) fillIn() {
 	if err != nil {
 		return
 	}
-	number := strings.NewReplacer(shellGID(p.Group), g.Gid, unknownGID, g.Gid)
+	number := strings.NewReplacer(remountGID+shellGID(p.Group), remountGID+g.Gid, remountGID+unknownGID, remountGID+g.Gid)
 	for n := range p.Steps {
 		s := &p.Steps[n]
 		for i, word := range s.Command {
-			s.Command[i] = number.Replace(word)
+			if strings.HasPrefix(word, remountGID) { // other words may be paths
+				s.Command[i] = number.Replace(word)
+			}
 		}
 		s.Content = number.Replace(s.Content)
 	}
@@ -187,7 +192,7 @@ func (p *setupPlan) fillIn() {
 func (p *setupPlan) commandLine(s *setupStep) string {
 	var words []string
 	for _, word := range s.Command {
-		if !strings.Contains(word, shellGID(p.Group)) { // which is for the shell
+		if !strings.HasPrefix(word, remountGID+shellGID(p.Group)) { // which is for the shell
 			word = shellWord(word)
 		}
 		words = append(words, word)

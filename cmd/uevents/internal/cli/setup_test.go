@@ -160,3 +160,15 @@ func TestOwnInstance(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, 2)
 }
+
+// TestSetupPaths: only the option of mount gets the number of the group, and only it is for the shell.
+func TestSetupPaths(t *testing.T) {
+	p := newPlan("root", "/bin/uevents", "/opt/$(getent group root | cut -d: -f3)", tracefs.At("/mnt/NUMBER_OF_THE_GROUP"), 0o750, false, true)
+	var lines []string
+	for i := range p.Steps {
+		lines = append(lines, p.commandLine(&p.Steps[i]))
+	}
+	all := strings.Join(lines, "\n")
+	assert.Contains(t, all, "mount -o remount,gid=0,mode=750 /mnt/NUMBER_OF_THE_GROUP\n")
+	assert.Contains(t, all, "setcap cap_perfmon=ep '/opt/$(getent group root | cut -d: -f3)'\n")
+}
