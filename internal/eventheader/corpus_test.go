@@ -24,7 +24,7 @@ type sample struct {
 func allTypes() []Type {
 	var types []Type
 	for e := encValue8; e <= maxEncoding; e++ {
-		for f := FormatDefault; f < formatOldIP; f++ {
+		for f := range formatOldIP {
 			if formatsOf[e]&(1<<f) != 0 {
 				types = append(types, typeOf(e, f))
 			}

@@ -145,11 +145,11 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, str
 			continue
 		}
 		add(untilRestart, command...)
-		line := "ExecStart="
+		var words []string
 		for _, word := range command {
-			line += unitWord(strings.ReplaceAll(word, shellGID(group), unknownGID)) + " "
+			words = append(words, unitWord(strings.ReplaceAll(word, shellGID(group), unknownGID)))
 		}
-		unit = append(unit, strings.TrimSuffix(line, " "))
+		unit = append(unit, "ExecStart="+strings.Join(words, " "))
 	}
 	if systemd {
 		content := "# Written by uevents setup " + group + ".\n[Unit]\nDescription=Let group " + group + " read user_events\n" +
