@@ -331,8 +331,11 @@ func declaredAs(a, b string) bool {
 // isFieldOf reports whether a program declares an attribute by a field of another name, which has the attribute's name with its unit: a field
 // latency_ns takes the attribute latency, too.
 func isFieldOf(field, name string) bool {
+	if declaredAs(field, name) {
+		return true
+	}
 	base, inUnit := strings.CutSuffix(field, "_ns")
-	return declaredAs(field, name) || inUnit && declaredAs(base, name)
+	return inUnit && declaredAs(base, name)
 }
 
 // ValueOf returns a function that returns the value of a name of conditions, and whether the record has it: of a part of the record, of an

@@ -291,7 +291,7 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		return nil, fmt.Errorf("an option is negative or too large: MaxEvents %d, ProgramMemory %d, BufferSize %d (at most %d), Latency %v, Window %v, Poll %v: %w",
 			r.o.MaxEvents, r.o.ProgramMemory, r.o.BufferSize, perf.MaxBufferSize, r.o.Latency, r.o.Window, r.o.Poll, fs.ErrInvalid)
 	}
-	r.o.Latency, r.o.Poll = cmp.Or(r.o.Latency, 100*time.Millisecond), cmp.Or(r.o.Poll, 250*time.Millisecond)
+	r.o.Latency, r.o.Poll = cmp.Or(r.o.Latency, perf.DefaultLatency), cmp.Or(r.o.Poll, perf.DefaultPoll)
 	for _, pid := range r.o.Processes {
 		if _, err := os.Stat(filepath.Join(proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("there is no process %d: %w", pid, fs.ErrInvalid)

@@ -101,13 +101,8 @@ func TestSDK(t *testing.T) {
 
 // TestSlogMulti: the output of the other handler stays the same, and a tool gets all records, the debug records among them.
 func TestSlogMulti(t *testing.T) {
-	r := newRig(t)
-	events := r.handler("shop")
-	out, records := observed(r, "shop_*", events.Stats,
-		func(out *output) { serve(slog.New(text(out)), 7) },
-		func(out *output) { serve(newSlogMulti(text(out), events), 7) })
-	assert.Equal(t, served("shop"), fields(records, "event", "level", "message", "attributes"))
-	assert.NotContains(t, out, "cache miss")
+	out := checkServe(t, func(out *output) *slog.Logger { return slog.New(text(out)) },
+		func(out *output, events slog.Handler) *slog.Logger { return newSlogMulti(text(out), events) })
 	assert.Contains(t, out, "query failed")
 }
 
@@ -217,13 +212,8 @@ func zapTo(out *output) zapcore.Core {
 
 // TestZap: zap's output stays the same, and a tool gets all records, the debug records among them.
 func TestZap(t *testing.T) {
-	r := newRig(t)
-	events := r.handler("shop")
-	out, records := observed(r, "shop_*", events.Stats,
-		func(out *output) { serve(slog.New(zapslog.NewHandler(zapTo(out))), 7) },
-		func(out *output) { serve(newZap(zapTo(out), events), 7) })
-	assert.Equal(t, served("shop"), fields(records, "event", "level", "message", "attributes"))
-	assert.NotContains(t, out, "cache miss")
+	out := checkServe(t, func(out *output) *slog.Logger { return slog.New(zapslog.NewHandler(zapTo(out))) },
+		func(out *output, events slog.Handler) *slog.Logger { return newZap(zapTo(out), events) })
 	assert.Contains(t, out, `"msg":"query failed"`)
 	assert.Contains(t, out, `"stacktrace":"github.com/userevents/userevents-go/examples/loggers.serve"`)
 }
@@ -275,13 +265,8 @@ func zerologTo(out *output) zerolog.Logger { return zerolog.New(out).Level(zerol
 
 // TestZerolog: zerolog's output stays the same, and a tool gets all records, the debug records among them.
 func TestZerolog(t *testing.T) {
-	r := newRig(t)
-	events := r.handler("shop")
-	out, records := observed(r, "shop_*", events.Stats,
-		func(out *output) { serve(slog.New(zerolog.NewSlogHandler(zerologTo(out))), 7) },
-		func(out *output) { serve(newZerolog(zerologTo(out), events), 7) })
-	assert.Equal(t, served("shop"), fields(records, "event", "level", "message", "attributes"))
-	assert.NotContains(t, out, "cache miss")
+	out := checkServe(t, func(out *output) *slog.Logger { return slog.New(zerolog.NewSlogHandler(zerologTo(out))) },
+		func(out *output, events slog.Handler) *slog.Logger { return newZerolog(zerologTo(out), events) })
 	assert.Contains(t, out, `"message":"query failed"`)
 }
 

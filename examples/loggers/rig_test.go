@@ -76,6 +76,23 @@ func observed(r *rig, events string, stats func() map[string]uevents.EventStats,
 	return without.String(), r.records(tool)
 }
 
+// checkServe checks that the output of a logger stays the same, and that a tool gets all records of serve, the debug records among
+// them. It returns the output.
+func checkServe(t *testing.T, before func(out *output) *slog.Logger, with func(out *output, events slog.Handler) *slog.Logger) string {
+	r := newRig(t)
+	events := r.handler("shop")
+	out, records := observed(r, "shop_*", events.Stats,
+		func(out *output) { serve(before(out), 7) },
+		func(out *output) { serve(with(out, events), 7) })
+	assert.Equal(t, [][]string{
+		{"shop_debug", "-4", "cache miss", `{"request":7,"key":"user:41"}`},
+		{"shop_info", "0", "request served", `{"request":7,"route":"/users/{id}","response":{"status":200,"took":1500000}}`},
+		{"shop_error", "8", "query failed", `{"request":7,"err":"connection reset"}`},
+	}, fields(records, "event", "level", "message", "attributes"))
+	assert.NotContains(t, out, "cache miss")
+	return out
+}
+
 // output is where a logger writes.
 type output struct{ syncbuffer.Buffer }
 
@@ -100,15 +117,6 @@ func fields(records []decoded.Record, names ...string) (list [][]string) {
 		list = append(list, one)
 	}
 	return list
-}
-
-// served are the records of serve: event without the program's name, level, message, attributes.
-func served(name string) [][]string {
-	return [][]string{
-		{name + "_debug", "-4", "cache miss", `{"request":7,"key":"user:41"}`},
-		{name + "_info", "0", "request served", `{"request":7,"route":"/users/{id}","response":{"status":200,"took":1500000}}`},
-		{name + "_error", "8", "query failed", `{"request":7,"err":"connection reset"}`},
-	}
 }
 
 // text is a handler for an output as programs have it.

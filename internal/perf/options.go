@@ -50,9 +50,13 @@ type Options struct {
 
 const (
 	defaultBufferSize = 512 << 10
-	defaultLatency    = 100 * time.Millisecond
 	defaultWindow     = 10 * time.Millisecond
-	defaultPoll       = 250 * time.Millisecond
+)
+
+// Defaults that apply to records of shared memory, too.
+const (
+	DefaultLatency = 100 * time.Millisecond
+	DefaultPoll    = 250 * time.Millisecond
 )
 
 // MaxBufferSize is the largest Options.BufferSize.
@@ -64,7 +68,7 @@ func (o *Options) withDefaults() (c Options) {
 		c = *o
 	}
 	c.BufferSize = cmp.Or(c.BufferSize, defaultBufferSize)
-	c.Latency, c.Window, c.Poll = cmp.Or(c.Latency, defaultLatency), cmp.Or(c.Window, defaultWindow), cmp.Or(c.Poll, defaultPoll)
+	c.Latency, c.Window, c.Poll = cmp.Or(c.Latency, DefaultLatency), cmp.Or(c.Window, defaultWindow), cmp.Or(c.Poll, DefaultPoll)
 	size := os.Getpagesize()
 	for size < c.BufferSize || c.Overwrite && size < minOverwrite {
 		size *= 2

@@ -147,7 +147,7 @@ func newPlan(group, self, binary string, dir *tracefs.Dir, mode fs.FileMode, str
 		add(untilRestart, command...)
 		var words []string
 		for _, word := range command {
-			words = append(words, unitWord(strings.ReplaceAll(word, shellGID(group), unknownGID)))
+			words = append(words, unitWord(strings.ReplaceAll(word, remountGID+shellGID(group), remountGID+unknownGID)))
 		}
 		unit = append(unit, "ExecStart="+strings.Join(words, " "))
 	}

@@ -148,25 +148,27 @@ func (w *Writer) write(signal string, b []byte) error {
 	return err
 }
 
-// half returns a function that is called for each of total records in order. It reports whether the record is not in the first half (0) or
-// the second half (1).
-func half(h, total int) (isOther func() bool) {
-	at := -1
-	return func() bool {
-		at++
-		return (at < total/2) != (h == 0)
+// halves returns two copies of data of total records, from which remove has removed the records of the other half: it calls isOther for each
+// record in order. It returns nil if there is only one record.
+func halves[T any](data T, total int, create func() T, copyTo func(from, to T), remove func(part T, isOther func() bool)) (parts []T) {
+	if total < 2 {
+		return nil
 	}
+	for h := range 2 {
+		part, at := create(), -1
+		copyTo(data, part)
+		remove(part, func() bool {
+			at++
+			return (at < total/2) != (h == 0)
+		})
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // splitLogs splits log records in two halves. It returns nil if there is only one record.
 func splitLogs(data plog.Logs) []plog.Logs {
-	if data.LogRecordCount() < 2 {
-		return nil
-	}
-	parts := []plog.Logs{plog.NewLogs(), plog.NewLogs()}
-	for h, part := range parts {
-		isOther := half(h, data.LogRecordCount())
-		data.CopyTo(part)
+	return halves(data, data.LogRecordCount(), plog.NewLogs, plog.Logs.CopyTo, func(part plog.Logs, isOther func() bool) {
 		part.ResourceLogs().RemoveIf(func(r plog.ResourceLogs) bool {
 			r.ScopeLogs().RemoveIf(func(s plog.ScopeLogs) bool {
 				s.LogRecords().RemoveIf(func(plog.LogRecord) bool { return isOther() })
@@ -174,19 +176,12 @@ func splitLogs(data plog.Logs) []plog.Logs {
 			})
 			return r.ScopeLogs().Len() == 0
 		})
-	}
-	return parts
+	})
 }
 
 // splitTraces splits spans in two halves. It returns nil if there is only one span.
 func splitTraces(data ptrace.Traces) []ptrace.Traces {
-	if data.SpanCount() < 2 {
-		return nil
-	}
-	parts := []ptrace.Traces{ptrace.NewTraces(), ptrace.NewTraces()}
-	for h, part := range parts {
-		isOther := half(h, data.SpanCount())
-		data.CopyTo(part)
+	return halves(data, data.SpanCount(), ptrace.NewTraces, ptrace.Traces.CopyTo, func(part ptrace.Traces, isOther func() bool) {
 		part.ResourceSpans().RemoveIf(func(r ptrace.ResourceSpans) bool {
 			r.ScopeSpans().RemoveIf(func(s ptrace.ScopeSpans) bool {
 				s.Spans().RemoveIf(func(ptrace.Span) bool { return isOther() })
@@ -194,19 +189,12 @@ func splitTraces(data ptrace.Traces) []ptrace.Traces {
 			})
 			return r.ScopeSpans().Len() == 0
 		})
-	}
-	return parts
+	})
 }
 
 // splitMetrics splits metrics in two halves. It returns nil if there is only one metric, whose points stay together.
 func splitMetrics(data pmetric.Metrics) []pmetric.Metrics {
-	if data.MetricCount() < 2 {
-		return nil
-	}
-	parts := []pmetric.Metrics{pmetric.NewMetrics(), pmetric.NewMetrics()}
-	for h, part := range parts {
-		isOther := half(h, data.MetricCount())
-		data.CopyTo(part)
+	return halves(data, data.MetricCount(), pmetric.NewMetrics, pmetric.Metrics.CopyTo, func(part pmetric.Metrics, isOther func() bool) {
 		part.ResourceMetrics().RemoveIf(func(r pmetric.ResourceMetrics) bool {
 			r.ScopeMetrics().RemoveIf(func(s pmetric.ScopeMetrics) bool {
 				s.Metrics().RemoveIf(func(pmetric.Metric) bool { return isOther() })
@@ -214,6 +202,5 @@ func splitMetrics(data pmetric.Metrics) []pmetric.Metrics {
 			})
 			return r.ScopeMetrics().Len() == 0
 		})
-	}
-	return parts
+	})
 }
