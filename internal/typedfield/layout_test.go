@@ -338,15 +338,3 @@ func BenchmarkLayoutLogRecord(b *testing.B) {
 		sink += len(e.append(buf, "request finished with an error", id))
 	}
 }
-
-func BenchmarkDecode(b *testing.B) {
-	p := mustPlan[HTTPRequest](b)
-	payload, _ := p.Append(nil, &HTTPRequest{"GET", "/v1/users/{id}", "example.com", 404, 1500}, 0)
-	dec, err := typed.NewDecoder(p.Declaration(), nil)
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		r, _ := dec.Decode(payload)
-		sink += len(r.String())
-	}
-}
