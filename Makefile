@@ -135,7 +135,7 @@ RACE_PACKAGES = $(filter-out ./benchmarks/... ./examples/% ./collector/distribut
 
 .PHONY: unit
 unit: ## tests on this machine, which they do not change
-	$(say) 'tests on this machine'
+	$(say) 'tests on this machine; the first line comes when they are compiled, which can take minutes'
 	@$(VMTEST) -kernel '' $(PROOFS) $(LIST) $(UNIT)
 	@$(if $(COMPLETE),go test ./.ci/vm)
 

@@ -173,7 +173,7 @@ func (s *suite) notRun(reason string) error {
 	for _, names := range l.on(s.machine.kernel) {
 		n += len(names)
 	}
-	return summarize(os.Stdout, fmt.Sprintf("# kernel %s: %d tests did not run which need it, or root: %s\n", s.machine.kernel, n, reason))
+	return summarize(os.Stdout, fmt.Sprintf("# kernel %s: %d of the skipped tests run on it, and did not: %s\n", s.machine.kernel, n, reason), "")
 }
 
 // here runs the tests on this machine, in programs without debugging data, which are linked in less time. The go command takes the results of tests that have not changed from its cache.

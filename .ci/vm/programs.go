@@ -228,7 +228,7 @@ func machineState() string {
 // unusable returns why the kernel does not run here without being built, or "".
 func (m *machine) unusable() string {
 	if exec.Command(".ci/kernel/build.sh", "-built", m.kernel).Run() != nil {
-		return "it is not built. On Debian or Ubuntu: make deps kernels"
+		return "it is not built. On Debian or Ubuntu, make deps kernels builds it, for the next make test"
 	}
 	if _, err := m.command(); isUML(m.kernel) && err != nil {
 		return err.Error()

@@ -85,10 +85,15 @@ func (r *report) verdict(elapsed time.Duration) error {
 		r.problem("no kernel test ran: none that called kerneltest.Require")
 	}
 	skipped := 0
-	for _, n := range r.skips {
+	reasons := map[string]int{}
+	for reason, n := range r.skips {
 		skipped += n
+		if r.kernel == "" && strings.HasPrefix(reason, otherKernel) {
+			reason = "not on this kind of simulated kernel"
+		}
+		reasons[reason] += n
 	}
-	var text strings.Builder
+	var text, details strings.Builder
 	where := r.where()
 	if r.asHost {
 		where += " as a host"
@@ -99,13 +104,13 @@ func (r *report) verdict(elapsed time.Duration) error {
 	}
 	fmt.Fprintf(&text, "# %s: %d tests passed%s, %d of them used the kernel; %d skipped; %.0f s\n",
 		where, r.passed, failed, onKernel, skipped, elapsed.Seconds())
-	for _, reason := range slices.Sorted(maps.Keys(r.skips)) {
-		fmt.Fprintf(&text, "#   %4d skipped: %s\n", r.skips[reason], reason)
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(&details, "#   %4d skipped: %s\n", reasons[reason], reason)
 	}
 	for _, p := range r.problems {
-		fmt.Fprintf(&text, "# %s: FAIL: %s\n", r.where(), p)
+		fmt.Fprintf(&details, "# %s: FAIL: %s\n", r.where(), p)
 	}
-	if err := summarize(r.out, text.String()); err != nil {
+	if err := summarize(r.out, text.String(), details.String()); err != nil {
 		return err
 	}
 	if len(r.problems) > 0 {
@@ -114,20 +119,21 @@ func (r *report) verdict(elapsed time.Duration) error {
 	return nil
 }
 
-// summarize prints results, and adds them to the file that $USEREVENTS_SUMMARY names.
-func summarize(out io.Writer, text string) error {
-	if _, err := fmt.Fprint(out, text); err != nil {
-		return err
-	}
+// summarize prints results. If $USEREVENTS_SUMMARY names a file, which the caller prints at its end, they are added to it, and the details go there only.
+func summarize(out io.Writer, text, details string) error {
 	file := os.Getenv("USEREVENTS_SUMMARY")
 	if file == "" {
-		return nil
+		_, err := fmt.Fprint(out, text, details)
+		return err
+	}
+	if _, err := fmt.Fprint(out, text); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(text)
+	_, err = f.WriteString(text + details)
 	return errors.Join(err, f.Close())
 }
 

@@ -69,11 +69,17 @@ func run(ctx context.Context, w io.Writer, command []string) (err error) {
 	fmt.Fprintf(w, "Nothing is attached: %d requests, %d records written.\n\n", quiet, written(events))
 
 	args := append(command[1:len(command):len(command)], "watch", "quickstart", "--level", "debug", "--pid", strconv.Itoa(os.Getpid()), "-n", "12")
+	// Building the command takes time and prints downloads.
+	build := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], "--version")...)
+	build.Stderr = w
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("%s, which shows the events on %s: %w", command[0], runtime.GOOS, err)
+	}
 	fmt.Fprintf(w, "$ uevents watch quickstart --level debug -n 12\n")
 	watch := exec.CommandContext(ctx, command[0], args...)
 	watch.Stdout, watch.Stderr = w, w
 	if err := watch.Start(); err != nil {
-		return fmt.Errorf("%s, which shows the events on %s: %w", command[0], runtime.GOOS, err)
+		return fmt.Errorf("uevents watch: %w", err)
 	}
 	watched := make(chan error, 1)
 	go func() { watched <- watch.Wait() }()
@@ -91,9 +97,10 @@ func run(ctx context.Context, w io.Writer, command []string) (err error) {
 		}
 	}
 	fmt.Fprintf(w, `
-The program was not configured for it, and not restarted. In another terminal you can do the same to
+The program was not configured for it, and not restarted. You can do the same to a server in another terminal:
 
   go run ./examples/webserver
+  go run ./cmd/uevents watch webserver --level debug
 `)
 	return nil
 }

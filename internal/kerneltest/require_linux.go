@@ -40,7 +40,7 @@ func init() {
 func Guest(tb testing.TB) {
 	tb.Helper()
 	if !allowed() {
-		tb.Skip("only in a guest: it changes the machine (make vm-test runs it; " + EnvHostTests + "=1 runs it here)")
+		tb.Skip("only in a guest: it changes the machine")
 	}
 	tb.Attr(Attr, "used")
 }
