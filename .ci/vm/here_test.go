@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,6 +38,24 @@ func TestListNotWritten(t *testing.T) {
 	assert.Equal(t, 1, r.passed)
 	require.Len(t, r.problems, 1)
 	assert.Contains(t, r.problems[0], "the list of tests for guests is not written: ")
+}
+
+// TestNotRun: the last line of .ci/run does not say that all passed where the kernel is not built.
+func TestNotRun(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("..", "run"))
+	require.NoError(t, err)
+	phrase := regexp.MustCompile(`grep -q '(.+)' "\$USEREVENTS_SUMMARY"`).FindSubmatch(script)
+	require.Len(t, phrase, 2)
+	dir := t.TempDir()
+	summary, list := filepath.Join(dir, "summary"), filepath.Join(dir, "list")
+	require.NoError(t, writeJSON(list, struct{}{}))
+	t.Setenv("USEREVENTS_SUMMARY", summary)
+	s := &suite{list: list}
+	s.machine.kernel = "6.12-uml"
+	require.NoError(t, s.notRun("it is not built"))
+	text, err := os.ReadFile(summary)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), string(phrase[1]))
 }
 
 // TestInterrupted: the go command and the tests that it runs have ended before the runner does.

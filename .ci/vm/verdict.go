@@ -88,12 +88,12 @@ func (r *report) verdict(elapsed time.Duration) error {
 	reasons := map[string]int{}
 	for reason, n := range r.skips {
 		skipped += n
-		if r.kernel == "" && strings.HasPrefix(reason, otherKernel) {
-			reason = "not on this kind of simulated kernel"
+		if r.kernel == "" && onKernel == 0 && strings.HasPrefix(reason, otherKernel) {
+			reason = "only on another kind of simulated kernel"
 		}
 		reasons[reason] += n
 	}
-	var text, details strings.Builder
+	var text, skips strings.Builder
 	where := r.where()
 	if r.asHost {
 		where += " as a host"
@@ -105,12 +105,12 @@ func (r *report) verdict(elapsed time.Duration) error {
 	fmt.Fprintf(&text, "# %s: %d tests passed%s, %d of them used the kernel; %d skipped; %.0f s\n",
 		where, r.passed, failed, onKernel, skipped, elapsed.Seconds())
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(&details, "#   %4d skipped: %s\n", reasons[reason], reason)
+		fmt.Fprintf(&skips, "#   %4d skipped: %s\n", reasons[reason], reason)
 	}
 	for _, p := range r.problems {
-		fmt.Fprintf(&details, "# %s: FAIL: %s\n", r.where(), p)
+		fmt.Fprintf(&text, "# %s: FAIL: %s\n", r.where(), p)
 	}
-	if err := summarize(r.out, text.String(), details.String()); err != nil {
+	if err := summarize(r.out, text.String(), skips.String()); err != nil {
 		return err
 	}
 	if len(r.problems) > 0 {
@@ -119,11 +119,11 @@ func (r *report) verdict(elapsed time.Duration) error {
 	return nil
 }
 
-// summarize prints results. If $USEREVENTS_SUMMARY names a file, which the caller prints at its end, they are added to it, and the details go there only.
-func summarize(out io.Writer, text, details string) error {
+// summarize prints results. If $USEREVENTS_SUMMARY names a file, which the caller prints at its end, they are added to it, and the reasons of skips go there only.
+func summarize(out io.Writer, text, skips string) error {
 	file := os.Getenv("USEREVENTS_SUMMARY")
 	if file == "" {
-		_, err := fmt.Fprint(out, text, details)
+		_, err := fmt.Fprint(out, text, skips)
 		return err
 	}
 	if _, err := fmt.Fprint(out, text); err != nil {
@@ -133,7 +133,7 @@ func summarize(out io.Writer, text, details string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(text + details)
+	_, err = f.WriteString(text + skips)
 	return errors.Join(err, f.Close())
 }
 

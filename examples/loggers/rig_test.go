@@ -79,6 +79,7 @@ func observed(r *rig, events string, stats func() map[string]uevents.EventStats,
 // checkServe checks that the output of a logger stays the same, and that a tool gets all records of serve, the debug records among
 // them. It returns the output.
 func checkServe(t *testing.T, before func(out *output) *slog.Logger, with func(out *output, events slog.Handler) *slog.Logger) string {
+	t.Helper()
 	r := newRig(t)
 	events := r.handler("shop")
 	out, records := observed(r, "shop_*", events.Stats,

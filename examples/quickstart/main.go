@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,15 +69,16 @@ func run(ctx context.Context, w io.Writer, command []string) (err error) {
 	}
 	fmt.Fprintf(w, "Nothing is attached: %d requests, %d records written.\n\n", quiet, written(events))
 
-	args := append(command[1:len(command):len(command)], "watch", "quickstart", "--level", "debug", "--pid", strconv.Itoa(os.Getpid()), "-n", "12")
-	// Building the command takes time and prints downloads.
-	build := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], "--version")...)
+	with := func(args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
+	}
+	build := with("--version") // which may take time, and prints downloads
 	build.Stderr = w
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("%s, which shows the events on %s: %w", command[0], runtime.GOOS, err)
 	}
 	fmt.Fprintf(w, "$ uevents watch quickstart --level debug -n 12\n")
-	watch := exec.CommandContext(ctx, command[0], args...)
+	watch := with("watch", "quickstart", "--level", "debug", "--pid", strconv.Itoa(os.Getpid()), "-n", "12")
 	watch.Stdout, watch.Stderr = w, w
 	if err := watch.Start(); err != nil {
 		return fmt.Errorf("uevents watch: %w", err)
