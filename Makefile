@@ -19,7 +19,7 @@ PACKAGES := $(MODULES:%=./%/...) ./...
 # What programs link, tests included.
 LIBRARY := ./... ./exporter/... ./exporter/ueventslog/... ./exporter/internal/conformance/... ./sloghandler/oteltrace/... ./examples/metrics/...
 # Packages that must work whatever the byte order and the size of a word.
-PURE := ./encode/... ./internal/eventheader ./tracepoint ./uevents/ueventstest ./internal/perf ./internal/memory/layout ./internal/memory/ring ./internal/condition
+PURE := ./encode/... ./internal/eventheader ./tracepoint ./uevents/ueventstest ./internal/perf ./internal/memory/layout ./internal/memory/ring ./record/where
 # Packages whose tests could: those with package uevents in them.
 TOUCHING = $(shell GOOS=linux go list -test -f '{{.ForTest}} {{.Deps}}' $(PACKAGES) | awk '/userevents-go\/uevents[] ]/ && $$1 ~ /\// { print $$1 }' | sort -ru)
 

@@ -7,6 +7,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -16,18 +19,18 @@ type Addition struct {
 	// Events and Excludes are patterns of user events, as in Options. An addition also selects events that Options.Excludes has.
 	Events, Excludes []string
 	// Where selects records of these events; nil means all.
-	Where *Condition
+	Where *where.Condition
 }
 
 type addition struct {
 	selection
-	where *Condition
+	where *where.Condition
 }
 
 // added is what additions select of an event.
 type added struct {
 	role
-	list []*Condition // one that is nil selects all records
+	list []*where.Condition // one that is nil selects all records
 }
 
 type role uint8
@@ -113,7 +116,7 @@ func (r *Reader) updateAdded(src *perf.Source, s *source) {
 }
 
 // selected returns the additions that select an event by its name.
-func (r *Reader) selected(system, name string) (list []*Condition) {
+func (r *Reader) selected(system, name string) (list []*where.Condition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.additions {
@@ -125,7 +128,7 @@ func (r *Reader) selected(system, name string) (list []*Condition) {
 }
 
 // addedTo returns what additions select of an event of the kernel beside Options, or nil. The decoder may be missing.
-func (r *Reader) addedTo(e *tracefs.Event, d *Decoder) (*added, error) {
+func (r *Reader) addedTo(e *tracefs.Event, d *record.Decoder) (*added, error) {
 	list := r.selected(e.System(), e.Name())
 	known := r.selection.wants(e.System(), e.Name())
 	if len(list) == 0 || known && r.o.Where == nil {
@@ -136,7 +139,7 @@ func (r *Reader) addedTo(e *tracefs.Event, d *Decoder) (*added, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d, err = NewDecoder(e.System(), f); err != nil {
+		if d, err = record.NewDecoder(e.System(), f); err != nil {
 			return nil, fmt.Errorf("decoding event %s: %w", e, err)
 		}
 	}
@@ -148,8 +151,8 @@ func (r *Reader) addedTo(e *tracefs.Event, d *Decoder) (*added, error) {
 }
 
 // addedOf returns what conditions can select of a decoder's events, or nil.
-func (o *Options) addedOf(d *Decoder, list []*Condition) *added {
-	list = slices.DeleteFunc(list, func(c *Condition) bool { return c != nil && c.Plan(d, false).Never })
+func (o *Options) addedOf(d *record.Decoder, list []*where.Condition) *added {
+	list = slices.DeleteFunc(list, func(c *where.Condition) bool { return c != nil && c.Plan(d, false).Never })
 	if len(list) == 0 || !o.wantsKind(d) {
 		return nil
 	}
@@ -188,13 +191,13 @@ func (r *Reader) reportAdded(e *tracefs.Event, src *perf.Source, err error) {
 
 // wants reports whether a record is selected, by Options or by what additions select of its source, which may be nil; and whether it is
 // the copy of another: one that is selected because of additions alone is not.
-func (r *Reader) wants(s *source, ev *Event, a *added) (wanted, isCopy bool) {
+func (r *Reader) wants(s *source, ev *record.Record, a *added) (wanted, isCopy bool) {
 	isCopy = r.copiesOf.IsCopy(ev)
 	wanted = s.where == nil || s.where.Match(ev)
 	if a == nil || wanted && a.role == optionsToo {
 		return wanted, isCopy
 	}
-	matches := slices.ContainsFunc(a.list, func(c *Condition) bool { return c == nil || c.Match(ev) })
+	matches := slices.ContainsFunc(a.list, func(c *where.Condition) bool { return c == nil || c.Match(ev) })
 	if a.role == elsewhere {
 		matches = matches && !wanted
 	}

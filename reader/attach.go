@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -21,9 +24,9 @@ import (
 type source struct {
 	name    string
 	event   *tracefs.Event
-	decoder *Decoder
+	decoder *record.Decoder
 	task    *task                 // of an event in shared memory, which is that of one process; else nil
-	where   *Condition            // that the reader evaluates; nil if the kernel has, or there is none
+	where   *where.Condition      // that the reader evaluates; nil if the kernel has, or there is none
 	gone    bool                  // detached; guarded by Reader.mu
 	limited limitState            // guarded by Reader.mu
 	role    role                  // of the kernel's events
@@ -234,29 +237,35 @@ func (r *Reader) namesIn(system string) (names []string, err error) {
 }
 
 // plan returns where Options.Where is evaluated for an event that was selected by its name.
-func (r *Reader) plan(e *tracefs.Event) (ConditionPlan, error) {
+func (r *Reader) plan(e *tracefs.Event) (where.Plan, error) {
 	if r.o.Where == nil && r.o.Kinds == nil && isUserEvents(e.System()) {
-		return ConditionPlan{}, nil
+		return where.Plan{}, nil
 	}
 	f, err := e.Format()
 	if err != nil || r.o.Where == nil && r.o.Kinds == nil {
-		return ConditionPlan{}, err
+		return where.Plan{}, err
 	}
-	d, err := NewDecoder(e.System(), f)
+	d, err := record.NewDecoder(e.System(), f)
 	if err != nil {
-		return ConditionPlan{}, fmt.Errorf("decoding event %s: %w", e, err)
+		return where.Plan{}, fmt.Errorf("decoding event %s: %w", e, err)
 	}
 	if !r.o.wantsKind(d) {
-		return ConditionPlan{Never: true}, nil
+		return where.Plan{Never: true}, nil
 	}
 	if r.o.Where == nil {
-		return ConditionPlan{}, nil
+		return where.Plan{}, nil
 	}
 	plan := r.planFor(d)
 	if r.o.Read == ReadCounts && len(plan.Reader) > 0 {
 		err = fmt.Errorf("the kernel does not evaluate %s, and counts no records of %s: %w", strings.Join(plan.Reader, " nor "), e, fs.ErrInvalid)
 	}
 	return plan, err
+}
+
+// wantsKind reports whether the options select an event by the kind of its records.
+func (o *Options) wantsKind(d *record.Decoder) bool {
+	kind, one := d.Kind()
+	return o.Kinds == nil || !one || slices.Contains(o.Kinds, kind)
 }
 
 // noteNever notes an event none of whose records can meet the condition.
@@ -370,7 +379,7 @@ func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := NewDecoder(e.System(), f)
+	d, err := record.NewDecoder(e.System(), f)
 	if err != nil {
 		return nil, fmt.Errorf("decoding event %s: %w", e, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/userevents/userevents-go/internal/cgroup"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
@@ -146,7 +148,7 @@ func (p *processes) in(t *task, id uint64) {
 	if path != "" {
 		n = cgroup.Parse("0::" + path + "\n")
 	}
-	now := Process{Cgroup: n.Path, Unit: n.Unit, ContainerID: n.ContainerID, PodUID: n.PodUID}
+	now := record.Process{Cgroup: n.Path, Unit: n.Unit, ContainerID: n.ContainerID, PodUID: n.PodUID}
 	if now.Cgroup != t.Cgroup {
 		t.setCgroup(now)
 		t.shared = nil
@@ -155,7 +157,7 @@ func (p *processes) in(t *task, id uint64) {
 
 // mayBeInside reports whether the cgroup of a process, as /proc has it, is one of which the kernel's records may have the path: the kernel
 // names the nearest one above that has controllers. In a cgroup namespace, /proc has paths from the one of this process.
-func mayBeInside(p *Process, path string) bool {
+func mayBeInside(p *record.Process, path string) bool {
 	if within(p.Cgroup, path) {
 		return true
 	}

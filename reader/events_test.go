@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +22,7 @@ import (
 )
 
 // messagesOf returns the messages of events that were kept.
-func messagesOf(kept []*Event) (messages []string) {
+func messagesOf(kept []*record.Record) (messages []string) {
 	for _, ev := range kept {
 		messages = append(messages, ev.Message)
 	}
@@ -36,7 +38,7 @@ func TestEvents(t *testing.T) {
 		for _, message := range []string{"one", "two", "three"} {
 			l.Info(message, "key", message)
 		}
-		var kept []*Event
+		var kept []*record.Record
 		for ev, err := range r.Events(t.Context()) {
 			require.NoError(t, err)
 			if kept = append(kept, ev); len(kept) == 3 {
@@ -58,11 +60,11 @@ func TestEvents(t *testing.T) {
 func TestEventsReuse(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Decode: DecodeOptions{Reuse: true}})
+	r := m.mustOpen(Options{Reuse: true})
 	l.Info("one")
 	l.Info("two")
 	require.NoError(t, r.Stop())
-	var events, clones []*Event
+	var events, clones []*record.Record
 	for ev, err := range r.Events(t.Context()) {
 		require.NoError(t, err)
 		events, clones = append(events, ev), append(clones, ev.Clone())
@@ -85,7 +87,7 @@ func TestEventsContext(t *testing.T) {
 	for _, err := range r.Events(done) {
 		t.Error("the context is done", err)
 	}
-	var kept []*Event
+	var kept []*record.Record
 	ctx, cancel := context.WithCancel(t.Context())
 	for ev, err := range r.Events(ctx) {
 		require.NoError(t, err)
@@ -112,7 +114,7 @@ func TestEventsContext(t *testing.T) {
 	assert.False(t, m.deadline.Before(time.Now()))
 	m.mu.Unlock()
 	l.Info("four")
-	var ev Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "four", ev.Message)
 }
@@ -121,12 +123,12 @@ func TestEventsContext(t *testing.T) {
 func TestEventsContextOfUnselected(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Where: where(`not (message =~ "^not")`)})
+	r := m.mustOpen(Options{Where: condition(`not (message =~ "^not")`)})
 	for range 100 {
 		l.Info("not selected")
 	}
 	r.interrupt(true)
-	assert.ErrorIs(t, r.Next(new(Event)), os.ErrDeadlineExceeded)
+	assert.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 	assert.Equal(t, uint64(1), r.unselected.Load())
 }
 
@@ -175,9 +177,9 @@ func TestEventsConcurrent(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Read: ReadSnapshot, Where: where("not (level <= info and tid > 0)")})
+	r := m.mustOpen(Options{Read: ReadSnapshot, Where: condition("not (level <= info and tid > 0)")})
 	snapshot := func() (got []string) {
-		require.NoError(t, r.Snapshot(func(ev *Event) error {
+		require.NoError(t, r.Snapshot(func(ev *record.Record) error {
 			assert.Equal(t, "myapp", ev.Process.Comm)
 			got = append(got, ev.Severity.String()+" "+ev.Message)
 			return nil
@@ -192,7 +194,7 @@ func TestSnapshot(t *testing.T) {
 	assert.Equal(t, []string{"WARN "}, snapshot(), "without the copy")
 	logAll(l)
 	enough := errors.New("enough")
-	assert.ErrorIs(t, r.Snapshot(func(*Event) error { return enough }), enough)
+	assert.ErrorIs(t, r.Snapshot(func(*record.Record) error { return enough }), enough)
 	st, err := r.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, uint64(4), st.Selected)
@@ -208,7 +210,7 @@ func TestNoPlaceForEvents(t *testing.T) {
 	l.Warn("hello")
 	assert.ErrorIs(t, r.Next(nil), fs.ErrInvalid)
 	assert.ErrorIs(t, r.Snapshot(nil), fs.ErrInvalid)
-	var ev Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "hello", ev.Message)
 }
@@ -217,29 +219,29 @@ func TestNoPlaceForEvents(t *testing.T) {
 func TestUndecoded(t *testing.T) {
 	all := []string{"myapp_info", "myapp_warn", "myapp_error", "myapp_request", "myapp_info"}
 	testUndecoded(t, Options{Excludes: []string{"*_debug"}}, all)
-	testUndecoded(t, Options{Where: where("level >= info")}, all[:4])
+	testUndecoded(t, Options{Where: condition("level >= info")}, all[:4])
 }
 
 func testUndecoded(t *testing.T, o Options, want []string) {
 	t.Helper()
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	o.Decode.Mode = DecodeNone
+	o.Undecoded = true
 	r := m.mustOpen(o)
 	logAll(l)
 	l.Info("request", "status", 200)
-	var ev Event
+	var ev record.Record
 	var names []string
 	for range want {
 		require.NoError(t, r.Next(&ev))
 		names = append(names, ev.Name)
 		assert.Equal(t, "user_events", ev.System)
 		assert.Equal(t, "myapp", ev.Process.Comm)
-		assert.Equal(t, KindOther, ev.Kind)
+		assert.Equal(t, record.KindOther, ev.Kind)
 		assert.Empty(t, ev.Message)
-		assert.Empty(t, ev.Fields)
-		var decoded Event
-		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded, nil))
+		assert.Empty(t, ev.Fields())
+		var decoded record.Record
+		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded))
 		assert.NotEmpty(t, decoded.Message+decoded.EventName)
 	}
 	assert.Equal(t, want, names)
@@ -288,7 +290,6 @@ func TestReaderMemoryBounded(t *testing.T) {
 	assert.Greater(t, read, 2*some-1024, "all records are read")
 	assert.LessOrEqual(t, len(r.processes.known), maxProcesses)
 	assert.LessOrEqual(t, len(r.processes.exited), maxExited)
-	assert.LessOrEqual(t, len(r.copiesOf.originals), maxOriginals)
 	assert.LessOrEqual(t, len(r.source.writers), maxWriters)
 	assert.Empty(t, r.noMainThread)
 	assert.Len(t, r.sources, 1)

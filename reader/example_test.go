@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -17,7 +19,7 @@ import (
 // A tool attaches to the log records of a running program from level debug on, including events that appear later, and
 // prints them for ten seconds.
 func ExampleReader_Events() {
-	where, err := reader.ParseCondition("level >= warn")
+	where, err := where.Parse("level >= warn")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func ExampleReader_Events() {
 			log.Print(err)
 			break
 		}
-		fmt.Println(ev.Time, ev.Process.PID, ev.Severity, reader.StringValue(ev.Message)) // as one printable line
+		fmt.Println(ev.Time, ev.Process.PID, ev.Severity, record.StringValue(ev.Message)) // as one printable line
 	}
 	if st, err := r.Stats(); err == nil {
 		fmt.Println(st.Selected, "records,", st.Total.Lost, "lost")
@@ -72,18 +74,18 @@ func ExampleDecoder() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	decoder, err := reader.NewDecoder("user_events", format)
+	decoder, err := record.NewDecoder("user_events", format)
 	if err != nil {
 		log.Fatal(err)
 	}
-	var ev reader.Event
+	var ev record.Record
 	for _, r := range tool.Records() {
 		raw := append(make([]byte, tracepoint.CommonSize), r.Payload...) // perf's records start with common fields
-		if err := decoder.Decode(raw, &ev, nil); err != nil {
+		if err := decoder.Decode(raw, &ev); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(ev.Kind, ev.Severity, reader.StringValue(ev.Message))
-		for _, f := range ev.Fields {
+		fmt.Println(ev.Kind, ev.Severity, record.StringValue(ev.Message))
+		for _, f := range ev.Fields() {
 			fmt.Println(f.Name, f.Value.Type(), f.Value)
 		}
 	}

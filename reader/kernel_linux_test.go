@@ -21,6 +21,7 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -45,13 +46,13 @@ func TestErrorsSurviveFlood(t *testing.T) {
 	}
 	require.NoError(t, r.Stop())
 	read := 0
-	for ev := (reader.Event{}); ; {
+	for ev := (record.Record{}); ; {
 		err := r.Next(&ev)
 		if err == io.EOF { //nolint:errorlint // it is returned as it is
 			break
 		}
 		require.NoError(t, err)
-		if ev.Severity == reader.SeverityError {
+		if ev.Severity == record.SeverityError {
 			n, _ := ev.Lookup("n")
 			assert.EqualValues(t, read, n.Int64())
 			read++
@@ -86,7 +87,7 @@ func TestEventsOfKernel(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var kept []*reader.Event
+	var kept []*record.Record
 	write(0)
 	for ev, err := range r.Events(ctx) {
 		require.NoError(t, err)
@@ -107,10 +108,10 @@ func TestEventsOfKernel(t *testing.T) {
 }
 
 // ready reads until no record is ready, or the reader has stopped.
-func ready(t *testing.T, r *reader.Reader, each func(*reader.Event)) {
+func ready(t *testing.T, r *reader.Reader, each func(*record.Record)) {
 	t.Helper()
 	r.SetDeadline(time.Now().Add(time.Millisecond))
-	for ev := (reader.Event{}); ; each(&ev) {
+	for ev := (record.Record{}); ; each(&ev) {
 		err := r.Next(&ev)
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF) {
 			return
@@ -148,7 +149,7 @@ func TestLimitOfEndedProgram(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	var got []string // names of fields
-	next := func() { ready(t, r, func(ev *reader.Event) { got = append(got, ev.Fields[0].Name) }) }
+	next := func() { ready(t, r, func(ev *record.Record) { got = append(got, ev.Fields()[0].Name) }) }
 	write := func(ev *uevents.Event, size int) {
 		_, err := ev.WriteRecord(make([]byte, uevents.IndexSize+size))
 		require.NoError(t, err)
@@ -229,7 +230,7 @@ func TestContainerOfShortProcess(t *testing.T) {
 	require.NoError(t, os.Remove(pod))
 
 	require.NoError(t, r.Stop())
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, child.Process.Pid, int(ev.PID))
 	assert.NotZero(t, ev.CgroupID)

@@ -18,6 +18,8 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -33,7 +35,7 @@ func TestMemoryLimit(t *testing.T) {
 	began := time.Now()
 	failures, seconds, read := 0, map[uint64]int{}, map[string]int{}
 	next := func() {
-		ready(t, r, func(ev *reader.Event) {
+		ready(t, r, func(ev *record.Record) {
 			if read[ev.Message]++; ev.Message == "flood" {
 				seconds[ev.Monotonic/uint64(time.Second)]++
 			}
@@ -109,7 +111,7 @@ func TestMemoryShare(t *testing.T) {
 	})
 	l := slog.New(memoryProgram(t, "mem_share"))
 	written, read := map[string]int{}, map[string]int{}
-	next := func() { ready(t, r, func(ev *reader.Event) { read[ev.Message]++ }) }
+	next := func() { ready(t, r, func(ev *record.Record) { read[ev.Message]++ }) }
 	ctx := context.Background()
 	floods := []slog.Level{slog.LevelDebug, slog.LevelInfo}
 	for range 2 {
@@ -185,9 +187,9 @@ func (a *additionsRig) log() {
 }
 
 func (a *additionsRig) read() {
-	ready(a.t, a.r, func(ev *reader.Event) {
-		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, ev, nil))
-		n, _ := reader.ValueOf("n")(ev)
+	ready(a.t, a.r, func(ev *record.Record) {
+		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, ev))
+		n, _ := where.ValueOf("n")(ev)
 		a.got[ev.Severity.String()+"/"+n.String()]++
 	})
 }
@@ -208,8 +210,8 @@ func (a *additionsRig) all() {
 		return n
 	}
 	testscale.Eventually(a.t, func() bool { a.read(); return count() >= a.warn }, "%v", &a.got)
-	for record, n := range a.got {
-		assert.Equal(a.t, 1, n, record)
+	for logged, n := range a.got {
+		assert.Equal(a.t, 1, n, logged)
 	}
 }
 
@@ -222,7 +224,7 @@ func newAdditionsRig(t *testing.T, name string, transport uevents.Transport, o *
 	h, err := sloghandler.New(name, &sloghandler.Options{Provider: p})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	o.Events, o.Decode.Mode = []string{name + "_warn"}, reader.DecodeNone
+	o.Events, o.Undecoded = []string{name + "_warn"}, true
 	o.Latency, o.Poll = time.Millisecond, time.Millisecond
 	r, err := reader.Open(o)
 	require.NoError(t, err)
@@ -230,15 +232,8 @@ func newAdditionsRig(t *testing.T, name string, transport uevents.Transport, o *
 	return &additionsRig{t: t, r: r, h: h, got: map[string]int{}}
 }
 
-func condition(t *testing.T, text string) *reader.Condition {
-	t.Helper()
-	c, err := reader.ParseCondition(text)
-	require.NoError(t, err)
-	return c
-}
-
 func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transport) {
-	where := condition(t, "n & 0xffff and not (n =~ '[13579]$')")
+	where := condition("n & 0xffff and not (n =~ '[13579]$')")
 	a := newAdditionsRig(t, "additions", transport, &reader.Options{Where: where, Transport: read, Processes: []int{os.Getpid()}})
 	r := a.r
 	a.until(func() bool { return a.last == 20 })
@@ -249,7 +244,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 	// Another level, and other records of the level that is attached.
 	require.NoError(t, r.Add([]reader.Addition{
 		{Events: []string{"additions"}, Excludes: []string{"additions_warn"}},
-		{Events: []string{"additions_warn"}, Where: condition(t, "n in (31, 33, 34)")},
+		{Events: []string{"additions_warn"}, Where: condition("n in (31, 33, 34)")},
 	}))
 	a.until(func() bool { return a.enabled(slog.LevelDebug) && a.last > 40 })
 	debug := a.last + 1
@@ -297,7 +292,7 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 // TestKernelAdditionsFiltered: the kernel drops records that Options do not select, and additions have them all the same.
 func TestKernelAdditionsFiltered(t *testing.T) {
 	fs := kerneltest.Require(t)
-	a := newAdditionsRig(t, "filtered", uevents.TransportKernel, &reader.Options{Tracefs: fs.Path(), Where: condition(t, "level >= warn2")})
+	a := newAdditionsRig(t, "filtered", uevents.TransportKernel, &reader.Options{Tracefs: fs.Path(), Where: condition("level >= warn2")})
 	r := a.r
 	log := func() {
 		a.last++
@@ -337,7 +332,7 @@ func TestMemoryAdditionsMaxEvents(t *testing.T) {
 // TestMemoryAdditionsKinds: an event that additions alone select is none of Options that is never attached.
 func TestMemoryAdditionsKinds(t *testing.T) {
 	testscale.HostOnly(t)
-	r, _ := openMemory(t, reader.Options{Events: []string{"none"}, Kinds: []reader.Kind{reader.KindMetric}, Poll: time.Millisecond})
+	r, _ := openMemory(t, reader.Options{Events: []string{"none"}, Kinds: []record.Kind{record.KindMetric}, Poll: time.Millisecond})
 	h := memoryProgram(t, "mem_kinds")
 	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_kinds"}}}))
 	looks := 0
@@ -350,12 +345,12 @@ func TestMemoryAdditionsKinds(t *testing.T) {
 func TestKernelAdditionsShare(t *testing.T) {
 	fs := kerneltest.Require(t)
 	a := newAdditionsRig(t, "addshare", uevents.TransportKernel, &reader.Options{
-		Tracefs: fs.Path(), Where: condition(t, "level >= warn2"), ProgramLimit: reader.ProgramLimit{Records: 100},
+		Tracefs: fs.Path(), Where: condition("level >= warn2"), ProgramLimit: reader.ProgramLimit{Records: 100},
 	})
 	r := a.r
 	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"addshare_warn"}}}))
 	read := func() (n int) {
-		ready(t, r, func(*reader.Event) { n++ })
+		ready(t, r, func(*record.Record) { n++ })
 		return n
 	}
 	l := slog.New(a.h)

@@ -15,6 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -65,21 +68,21 @@ func TestReaderSelects(t *testing.T) {
 		},
 		{
 			"a level",
-			Options{Events: []string{"myapp"}, Where: where("level >= warn")},
+			Options{Events: []string{"myapp"}, Where: condition("level >= warn")},
 			[]string{"myapp_error", "myapp_request", "myapp_warn"},
 			[]string{"WARN hello", "ERROR hello"},
 			0,
 		},
 		{
 			"within a range of levels",
-			Options{Events: []string{"myapp"}, Where: where("level >= info2 and tid > 0")},
+			Options{Events: []string{"myapp"}, Where: condition("level >= info2 and tid > 0")},
 			[]string{"myapp_error", "myapp_info", "myapp_request", "myapp_warn"},
 			[]string{"WARN hello", "ERROR hello"},
 			1,
 		},
 		{"excludes", Options{Events: []string{"*"}, Excludes: []string{"other", "myapp_[^e]*"}}, []string{"myapp_error"}, []string{"ERROR hello"}, 0},
-		{"processes", Options{Events: []string{"*_error"}, Where: where(`program == no or program ~ "my*"`)}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
-		{"other processes", Options{Events: []string{"*_error"}, Where: where("program in (no, sh)")}, []string{"myapp_error", "other_error"}, nil, 1},
+		{"processes", Options{Events: []string{"*_error"}, Where: condition(`program == no or program ~ "my*"`)}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
+		{"other processes", Options{Events: []string{"*_error"}, Where: condition("program in (no, sh)")}, []string{"myapp_error", "other_error"}, nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -106,10 +109,10 @@ func TestReaderEvent(t *testing.T) {
 	r := m.mustOpen(Options{})
 	before := time.Now()
 	l.Info("hello", "n", 1)
-	var ev Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "hello", ev.Message)
-	assert.Equal(t, &Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service", Unit: "myapp.service"}, ev.Process)
+	assert.Equal(t, &record.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service", Unit: "myapp.service"}, ev.Process)
 	assert.Equal(t, []int32{812, 813}, []int32{ev.PID, ev.TID})
 	assert.Equal(t, 1, ev.CPU)
 	assert.WithinRange(t, ev.Time, before, time.Now())
@@ -182,13 +185,13 @@ func TestReaderStoppedWhileAttaching(t *testing.T) {
 	require.NoError(t, r.Stop())
 	m.logger(m.program(), "myapp")
 	m.look()
-	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	assert.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 	assert.Empty(t, m.notices)
 }
 
 // TestReaderEndedEvent: an event that disappears before it is attached is ignored.
 func TestReaderEndedEvent(t *testing.T) {
-	for _, condition := range []*Condition{nil, where("level >= debug")} {
+	for _, condition := range []*where.Condition{nil, condition("level >= debug")} {
 		m := newMachine(t)
 		m.logger(m.program(), "myapp")
 		m.early = true
@@ -279,7 +282,7 @@ func TestReaderPartial(t *testing.T) {
 
 // TestReaderKinds: events of other kinds are not attached, and stay disabled.
 func TestReaderKinds(t *testing.T) {
-	for want, kinds := range map[int][]Kind{6: nil, 5: {KindLog}, 1: {KindOther, KindMetric}, 0: {KindSpan}} {
+	for want, kinds := range map[int][]record.Kind{6: nil, 5: {record.KindLog}, 1: {record.KindOther, record.KindMetric}, 0: {record.KindSpan}} {
 		m := newMachine(t)
 		p := m.program()
 		m.logger(p, "myapp")
@@ -290,7 +293,7 @@ func TestReaderKinds(t *testing.T) {
 		m.logger(p, "later")
 		m.look()
 		m.read(r)
-		assert.Equal(t, slices.Contains(m.attached(), "later_info"), kinds == nil || kinds[0] == KindLog)
+		assert.Equal(t, slices.Contains(m.attached(), "later_info"), kinds == nil || kinds[0] == record.KindLog)
 	}
 }
 
@@ -373,7 +376,7 @@ func TestReaderRefused(t *testing.T) {
 	m := newMachine(t)
 	m.logger(m.program(), "myapp")
 	m.refuse, m.refuseNames = errno.EINVAL, "_request"
-	r := m.mustOpen(Options{Where: where("level != info2")})
+	r := m.mustOpen(Options{Where: condition("level != info2")})
 	assert.Len(t, m.attached(), 4)
 	m.read(r)
 	require.Len(t, m.notices, 1)
@@ -435,17 +438,17 @@ func TestReaderDeadlines(t *testing.T) {
 		begin := time.Now()
 		r.tickAt = begin.Add(tickInterval)
 		r.SetDeadline(begin.Add(20 * time.Millisecond))
-		assert.ErrorIs(t, r.Next(new(Event)), os.ErrDeadlineExceeded)
+		assert.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 		assert.Equal(t, 20*time.Millisecond, time.Since(begin)) //nolint:forbidigo // synctest
 		r.SetDeadline(time.Time{})
 		m.lost["user_events:myapp_info"] = 1
 		time.AfterFunc(tickInterval+300*time.Millisecond, func() { l.Info("hello") }) //nolint:forbidigo // synctest
-		require.NoError(t, r.Next(new(Event)))
+		require.NoError(t, r.Next(new(record.Record)))
 		assert.Len(t, m.notices, 1)
 	})
 	require.NoError(t, r.Close())
 	require.NoError(t, r.Close())
-	assert.ErrorIs(t, r.Next(new(Event)), os.ErrClosed)
+	assert.ErrorIs(t, r.Next(new(record.Record)), os.ErrClosed)
 }
 
 // TestReaderUndecodable: a record that does not fit its format is returned as bytes, and counted.
@@ -454,11 +457,11 @@ func TestReaderUndecodable(t *testing.T) {
 	log := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{Events: []string{"*_info"}})
 	m.queue = append(m.queue, perf.Record{Kind: perf.Sample, Source: m.sources[0].key, Raw: []byte{1, 2, 3}})
-	var ev Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "myapp_info", ev.Name)
 	assert.Equal(t, []byte{1, 2, 3}, ev.Raw)
-	assert.Empty(t, ev.Fields)
+	assert.Empty(t, ev.Fields())
 	st, err := r.Stats()
 	require.NoError(t, err)
 	assert.Equal(t, uint64(1), st.Undecodable)

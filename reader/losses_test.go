@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -42,11 +44,11 @@ func TestReaderLosses(t *testing.T) {
 	m.lost["user_events:myapp_warn"] = 7
 	require.NoError(t, r.Stop())
 	r.SetDeadline(time.Time{})
-	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	assert.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 	require.Len(t, m.notices, 3)
 	assert.Equal(t, uint64(2), m.notices[2].Count)
 	m.lost["user_events:myapp_warn"]++ // by a program that was writing when the event was disabled
-	assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+	assert.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 	assert.Len(t, m.notices, 3)
 	st, err := r.Stats()
 	require.NoError(t, err)
@@ -95,38 +97,19 @@ func TestReaderNoticesWithoutNext(t *testing.T) {
 	assert.Len(t, m.notices, 2, "each is reported once")
 }
 
-// TestReaderPlain: events are returned without their meaning, and are selected by it: of a declared record and its copy, the first decides.
-func TestReaderPlain(t *testing.T) {
-	m := newMachine(t)
-	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Decode: DecodeOptions{Mode: DecodePlain}, Where: where(`not (message =~ "^by")`)})
-	l.Info("request", "status", 200)
-	assert.Equal(t, []string{"UNDEFINED"}, m.read(r), "without severity and message")
-	l.Info("bye")
-	l.Info("hello")
-	var ev Event
-	require.NoError(t, r.Next(&ev))
-	assert.Equal(t, KindOther, ev.Kind)
-	message, _ := ev.Lookup("message")
-	assert.Equal(t, "hello", message.Text())
-	st, err := r.Stats()
-	require.NoError(t, err)
-	assert.Equal(t, []uint64{2, 1, 1}, []uint64{st.Selected, st.Unselected, st.Copies})
-}
-
 // TestReaderOverload: while records that are not selected come without end, losses are reported, and Next keeps the
 // deadline.
 func TestReaderOverload(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"*_info"}, Where: where(`not (message =~ "^not")`)})
+	r := m.mustOpen(Options{Events: []string{"*_info"}, Where: condition(`not (message =~ "^not")`)})
 	for range 1000 {
 		l.Info("not selected")
 	}
 	m.lost["user_events:myapp_info"] = 5
 	r.SetDeadline(time.Now().Add(-1))
 	r.tickAt = time.Now()
-	assert.ErrorIs(t, r.Next(new(Event)), os.ErrDeadlineExceeded)
+	assert.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 	assert.Less(t, r.unselected.Load(), uint64(1000), "the others are not read")
 	require.Len(t, m.notices, 1)
 	assert.Equal(t, uint64(5), m.notices[0].Count)
@@ -136,7 +119,7 @@ func TestReaderOverload(t *testing.T) {
 	r.tickAt = time.Now()
 	l.Info("not selected")
 	l.Log(context.Background(), slog.LevelInfo+1, "selected")
-	var ev Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "selected", ev.Message)
 }
@@ -245,7 +228,7 @@ func TestReaderLimit(t *testing.T) {
 		assert.Empty(t, m.notices)
 		require.NoError(t, r.Stop())
 		r.SetDeadline(time.Time{})
-		assert.ErrorIs(t, r.Next(new(Event)), io.EOF)
+		assert.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 		require.Len(t, m.notices, 1)
 		n := m.notices[0]
 		assert.Equal(t, []any{NoticeLimited, "user_events:myapp_info", uint64(2), 2 * time.Millisecond}, []any{n.Kind, n.Event, n.Count, n.Gap})

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -189,7 +192,7 @@ func (m *machine) task(r *perf.Record) {
 func (m *machine) read(r *Reader) (messages []string) {
 	m.t.Helper()
 	r.SetDeadline(time.Now().Add(-1))
-	for ev := (Event{}); ; {
+	for ev := (record.Record{}); ; {
 		err := r.Next(&ev)
 		if err != nil {
 			require.ErrorIs(m.t, err, os.ErrDeadlineExceeded)
@@ -453,9 +456,9 @@ func (m *machine) describe(src *perf.Source) *tracefs.Event {
 	return nil
 }
 
-// where parses a condition that is right.
-func where(text string) *Condition {
-	c, err := ParseCondition(text)
+// condition parses a condition that is right.
+func condition(text string) *where.Condition {
+	c, err := where.Parse(text)
 	if err != nil {
 		panic(err)
 	}

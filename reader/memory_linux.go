@@ -13,6 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/perf"
 )
@@ -47,8 +50,8 @@ type memorySession struct {
 	paused      time.Duration // at the last call of Overran
 
 	// Used by ReadInto only, or by keep:
-	probe      Event
-	copies     Copies // with ReadSnapshot and a condition
+	probe      record.Record
+	copies     record.Copies // with ReadSnapshot and a condition
 	record     attach.Record
 	have       bool // record is the next one of memory
 	other      perf.Record
@@ -59,9 +62,9 @@ type memorySession struct {
 // memoryKind is what events of the same declaration have in common.
 type memoryKind struct {
 	name    string
-	decoder *Decoder   // nil if they are not selected
-	where   *Condition // nil if all records meet it
-	added   *added     // what additions select; nil if nothing
+	decoder *record.Decoder  // nil if they are not selected
+	where   *where.Condition // nil if all records meet it
+	added   *added           // what additions select; nil if nothing
 }
 
 // memoryEvent is an event of a program, to the reader.
@@ -70,10 +73,10 @@ type memoryEvent struct {
 
 	key      *perf.Source
 	process  *task
-	off      bool     // disabled, since no addition selects it any more
-	shared   *Process // when it was attached
-	unwanted uint64   // records that were compared with the condition, and do not match
-	atLeast  bool     // there were more
+	off      bool            // disabled, since no addition selects it any more
+	shared   *record.Process // when it was attached
+	unwanted uint64          // records that were compared with the condition, and do not match
+	atLeast  bool            // there were more
 	lost     func() uint64
 	read     func() uint64
 	limited  func() (uint64, time.Duration)
@@ -258,7 +261,8 @@ func (m *memorySession) match() bool {
 		e := m.event()
 		var rec perf.Record
 		m.take(&rec)
-		wanted := m.probe.meets(e.where, e.decoder, &rec, e.shared)
+		load(&m.probe, e.decoder, &rec, e.shared)
+		wanted := e.where == nil || e.where.Match(&m.probe)
 		if m.r.o.Read == ReadSnapshot && m.copies.IsCopy(&m.probe) {
 			wanted = false // the original decides, which Snapshot may not see
 		}

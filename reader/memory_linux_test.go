@@ -23,6 +23,8 @@ import (
 	"github.com/userevents/userevents-go/internal/processcontext"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -79,7 +81,7 @@ func TestMemoryServiceName(t *testing.T) {
 	context, err := processcontext.Publish([]processcontext.Attribute{{Key: "service.name", Value: "shop"}})
 	require.NoError(t, err)
 	logger.Info("first")
-	var first, second reader.Event
+	var first, second record.Record
 	require.NoError(t, r.Next(&first))
 	assert.Equal(t, "shop", first.Process.ServiceName)
 
@@ -101,11 +103,11 @@ func TestMemory(t *testing.T) {
 	before := time.Now()
 	logger.Debug("hello", "n", 5)
 	logger.Error("failed")
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "hello", ev.Message)
-	assert.Equal(t, reader.SeverityDebug, ev.Severity)
-	assert.Equal(t, []reader.Field{{Name: "n", Value: reader.Int64Value(5)}}, ev.Fields)
+	assert.Equal(t, record.SeverityDebug, ev.Severity)
+	assert.Equal(t, []record.Field{{Name: "n", Value: record.Int64Value(5)}}, ev.Fields())
 	assert.Equal(t, []string{"user_events", "mem_all_debug"}, []string{ev.System, ev.Name})
 	assert.EqualValues(t, os.Getpid(), ev.PID)
 	assert.Zero(t, ev.TID)
@@ -156,12 +158,12 @@ func TestMemorySelected(t *testing.T) {
 		enabled []bool // of debug, warn
 	}{
 		{"all", reader.Options{Events: []string{"mem_sel"}}, []string{"debug", "warn", "mem_sel_request", "debug", "warn", "mem_sel_request"}, []bool{true, true}},
-		{"level", reader.Options{Events: []string{"mem_sel"}, Where: where("level >= warn"), Excludes: []string{"*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"level", reader.Options{Events: []string{"mem_sel"}, Where: condition("level >= warn"), Excludes: []string{"*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
 		{"one", reader.Options{Events: []string{"user_events:mem_sel_debug"}}, []string{"debug", "debug"}, []bool{true, false}},
 		{"glob", reader.Options{Events: []string{"mem_*_warn"}}, []string{"warn", "warn"}, []bool{false, true}},
 		{"exclude", reader.Options{Events: []string{"mem_sel"}, Excludes: []string{"*_debug", "*_info", "*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
 		{"none", reader.Options{Events: []string{"mem_other"}}, nil, []bool{false, false}},
-		{"where", reader.Options{Events: []string{"mem_sel"}, Where: where(`message ~ "w*" && status == 503`)}, []string{"warn"}, []bool{true, true}},
+		{"where", reader.Options{Events: []string{"mem_sel"}, Where: condition(`message ~ "w*" && status == 503`)}, []string{"warn"}, []bool{true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := openMemory(t, c.o)
@@ -181,13 +183,13 @@ func TestMemoryUndecodedCopies(t *testing.T) {
 		"message == mem_cop_request": {"mem_cop_request"},
 		"status == 200":              {"mem_cop_info", "mem_cop_request"},
 	} {
-		for _, mode := range []reader.DecodeMode{reader.DecodeFull, reader.DecodeJSON, reader.DecodePlain, reader.DecodeNone} {
+		for _, undecoded := range []bool{false, true} {
 			for _, read := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot} {
-				r, _ := openMemory(t, reader.Options{Events: []string{"mem_cop"}, Where: where(text), Decode: reader.DecodeOptions{Mode: mode}, Read: read})
+				r, _ := openMemory(t, reader.Options{Events: []string{"mem_cop"}, Where: condition(text), Undecoded: undecoded, Read: read})
 				logger.Info("other", "status", 200)
 				logger.Info("request", "route", "/x", "status", 200)
 				names := []string{}
-				keep := func(ev *reader.Event) error { names = append(names, ev.Name); return nil }
+				keep := func(ev *record.Record) error { names = append(names, ev.Name); return nil }
 				if read == reader.ReadSnapshot {
 					require.NoError(t, r.Snapshot(keep))
 				} else {
@@ -196,7 +198,7 @@ func TestMemoryUndecodedCopies(t *testing.T) {
 						require.NoError(t, errors.Join(err, keep(ev)))
 					}
 				}
-				assert.Equal(t, want, names, "%s: %v %v", text, mode, read)
+				assert.Equal(t, want, names, "%s: %v %v", text, undecoded, read)
 				require.NoError(t, r.Close())
 			}
 		}
@@ -250,7 +252,7 @@ func TestMemoryLossesOfEnded(t *testing.T) {
 		require.NoError(t, err)
 		h, err := sloghandler.New("mem_ended", &sloghandler.Options{Provider: p})
 		require.NoError(t, err)
-		look := func() { ready(t, r, func(*reader.Event) { read++ }) }
+		look := func() { ready(t, r, func(*record.Record) { read++ }) }
 		logger := slog.New(h)
 		testscale.Eventually(t, func() bool { look(); return logger.Enabled(t.Context(), slog.LevelInfo) }, "the event is not enabled")
 		for range n {
@@ -306,13 +308,13 @@ func TestMemoryWaits(t *testing.T) {
 	waits := func(r *reader.Reader, want error, end func()) {
 		r.SetDeadline(testscale.Deadline())
 		var wg sync.WaitGroup
-		wg.Go(func() { assert.ErrorIs(t, r.Next(new(reader.Event)), want) })
+		wg.Go(func() { assert.ErrorIs(t, r.Next(new(record.Record)), want) })
 		end()
 		wg.Wait()
 	}
 	r, _ := openMemory(t, reader.Options{Events: []string{"mem_wait"}})
 	r.SetDeadline(time.Now().Add(time.Millisecond))
-	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
+	require.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 	waits(r, nil, func() { logger.Info("x") })
 	waits(r, os.ErrDeadlineExceeded, func() { r.SetDeadline(time.Unix(1, 0)) })
 	waits(r, io.EOF, func() { require.NoError(t, r.Stop()) })
@@ -332,7 +334,7 @@ func TestMemorySnapshot(t *testing.T) {
 	const buffer = 64 << 10
 	r, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}, Read: reader.ReadSnapshot, BufferSize: buffer, Poll: time.Millisecond, Callchain: true})
 	snapshot := func() (list []string) {
-		require.NoError(t, r.Snapshot(func(ev *reader.Event) error {
+		require.NoError(t, r.Snapshot(func(ev *record.Record) error {
 			assert.NotEmpty(t, ev.Callchain)
 			assert.NotEmpty(t, ev.Process.Comm)
 			list = append(list, ev.Message)
@@ -351,7 +353,7 @@ func TestMemorySnapshot(t *testing.T) {
 	assert.Equal(t, []string{"first", "second"}, snapshot())
 	assert.Empty(t, snapshot())
 	assert.EqualValues(t, 2, law().Read)
-	assert.ErrorIs(t, r.Next(new(reader.Event)), fs.ErrInvalid)
+	assert.ErrorIs(t, r.Next(new(record.Record)), fs.ErrInvalid)
 
 	written := uint64(2)
 	testscale.Eventually(t, func() bool {
@@ -378,7 +380,7 @@ func TestMemorySnapshot(t *testing.T) {
 	assert.Equal(t, written, law().Matched)
 
 	stream, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}})
-	assert.ErrorIs(t, stream.Snapshot(func(*reader.Event) error { return nil }), fs.ErrInvalid)
+	assert.ErrorIs(t, stream.Snapshot(func(*record.Record) error { return nil }), fs.ErrInvalid)
 }
 
 // TestMemoryOtherLocks: a program that has locked other files, too, is one program.
@@ -437,7 +439,7 @@ func TestMemoryAttachProcess(t *testing.T) {
 		logger.Info("found")
 		close(asked)
 	}()
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "found", ev.Message)
 	assert.NotEmpty(t, ev.Process.Program())
@@ -454,9 +456,9 @@ func TestMemoryAttachProcess(t *testing.T) {
 	r.AttachProcess(os.Getpid())
 }
 
-// where parses a condition that is right.
-func where(text string) *reader.Condition {
-	c, err := reader.ParseCondition(text)
+// condition parses a condition that is right.
+func condition(text string) *where.Condition {
+	c, err := where.Parse(text)
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/userevents/userevents-go/internal/memory/attach"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -63,7 +66,7 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 		return k
 	}
 	var err error
-	if k.decoder, err = NewDecoder(tracepoint.System, format); err == nil && !m.r.o.wantsKind(k.decoder) {
+	if k.decoder, err = record.NewDecoder(tracepoint.System, format); err == nil && !m.r.o.wantsKind(k.decoder) {
 		k.decoder = nil
 		if selected {
 			m.r.noteNever(k.name)
@@ -78,7 +81,7 @@ func (m *memorySession) kind(d tracepoint.Declaration) *memoryKind {
 }
 
 // choose sets what is selected of the events. There is no decoder if that is nothing.
-func (k *memoryKind) choose(r *Reader, selected bool, list []*Condition) {
+func (k *memoryKind) choose(r *Reader, selected bool, list []*where.Condition) {
 	k.added = r.o.addedOf(k.decoder, list)
 	if selected && r.o.Where != nil {
 		switch plan := r.planFor(k.decoder); {
@@ -157,7 +160,7 @@ func (m *memorySession) wants(e attach.Event) bool {
 
 // process reads /proc for a process.
 func (m *memorySession) process(pid int32) *task {
-	t := &task{Process: Process{PID: pid}}
+	t := &task{Process: record.Process{PID: pid}}
 	m.r.processes.read(t)
 	return t
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -79,7 +80,7 @@ func poll(t *testing.T, r *reader.Reader, condition func() bool) {
 	t.Helper()
 	testscale.Eventually(t, func() bool {
 		r.SetDeadline(time.Now().Add(5 * time.Millisecond))
-		if err := r.Next(new(reader.Event)); err != nil {
+		if err := r.Next(new(record.Record)); err != nil {
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		}
 		return condition()
@@ -109,7 +110,7 @@ func TestMemoryNoFollow(t *testing.T) {
 	p = provider(t)
 	again := register(t, p, "mem_first")
 	r.SetDeadline(time.Now().Add(20 * time.Millisecond))
-	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
+	require.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 	assert.False(t, again.Enabled())
 }
 
@@ -128,7 +129,7 @@ func TestMemoryExited(t *testing.T) {
 	read := 0
 	for !slices.ContainsFunc(notices(), func(n reader.Notice) bool { return n.Kind == reader.NoticeExited }) {
 		r.SetDeadline(time.Now().Add(5 * time.Millisecond))
-		if err := r.Next(new(reader.Event)); err == nil {
+		if err := r.Next(new(record.Record)); err == nil {
 			read++
 		} else {
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -165,7 +166,7 @@ func TestMemoryNotReadForLong(t *testing.T) {
 	logger := slog.New(memoryProgram(t, "mem_long"))
 	r, notices := openMemory(t, reader.Options{Events: []string{"mem_long_warn", "mem_long_info"}, BufferSize: 4096})
 	logger.Warn("before")
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "before", ev.Message)
 	st, err := r.Stats()
@@ -208,11 +209,11 @@ func TestMemoryCountsNext(t *testing.T) {
 		require.True(t, write(t, e))
 	}
 	r.SetDeadline(time.Now().Add(5 * time.Millisecond))
-	require.ErrorIs(t, r.Next(new(reader.Event)), os.ErrDeadlineExceeded)
+	require.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 	r.SetDeadline(testscale.Deadline())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		assert.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+		assert.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 	})
 	for range 100 {
 		_, err := r.Stats()
@@ -268,7 +269,7 @@ func TestMemoryConcurrently(t *testing.T) {
 				if mode == reader.ReadSnapshot {
 					return
 				}
-				for ev := new(reader.Event); ; {
+				for ev := new(record.Record); ; {
 					err := r.Next(ev)
 					if errors.Is(err, io.EOF) {
 						return
@@ -287,7 +288,7 @@ func TestMemoryConcurrently(t *testing.T) {
 			repeat(func() { r.AttachProcess(os.Getpid()) })
 			if mode == reader.ReadSnapshot {
 				repeat(func() {
-					assert.NoError(t, r.Snapshot(func(ev *reader.Event) error {
+					assert.NoError(t, r.Snapshot(func(ev *record.Record) error {
 						assert.Equal(t, "hello", ev.Message)
 						return nil
 					}))
@@ -322,12 +323,12 @@ func TestMemoryBubble(t *testing.T) {
 			if mode == reader.ReadSnapshot {
 				time.Sleep(2 * time.Hour) //nolint:forbidigo // in a synctest bubble
 				n := 0
-				require.NoError(t, r.Snapshot(func(*reader.Event) error { n++; return nil }))
+				require.NoError(t, r.Snapshot(func(*record.Record) error { n++; return nil }))
 				assert.Equal(t, 1, n)
 				return
 			}
 			r.SetDeadline(time.Time{})
-			var ev reader.Event
+			var ev record.Record
 			require.NoError(t, r.Next(&ev))
 			assert.Equal(t, "hello", ev.Message)
 			assert.WithinRange(t, time.Now(), begin.Add(time.Hour), begin.Add(time.Hour+time.Second))

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -57,10 +59,10 @@ func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 			r.CheckNotices()
 			_, err := r.Stats()
 			if mode == ReadSnapshot {
-				err = errors.Join(err, r.Snapshot(func(*Event) error { return nil }))
+				err = errors.Join(err, r.Snapshot(func(*record.Record) error { return nil }))
 			}
 			if mode == ReadStream {
-				for r.SetDeadline(time.Now()); err == nil; err = r.Next(new(Event)) {
+				for r.SetDeadline(time.Now()); err == nil; err = r.Next(new(record.Record)) {
 				}
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				err = nil

@@ -48,7 +48,12 @@ const (
 var noticeNames = [...]string{"unknown", "attached", "failed", "ended", "detached", "lost", "transport", "disabled", "refused", "exited", "limited"}
 
 // String returns the name of the kind, such as "attached".
-func (k NoticeKind) String() string { return name(noticeNames[:], k) }
+func (k NoticeKind) String() string {
+	if int(k) >= len(noticeNames) {
+		k = 0
+	}
+	return noticeNames[k]
+}
 
 // Notice reports a change of an attached event, or lost records.
 type Notice struct {

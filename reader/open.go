@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/perf"
@@ -44,10 +47,10 @@ type Options struct {
 	Cgroup string
 	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
 	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
-	Where *Condition
+	Where *where.Condition
 	// Kinds are the kinds of events to attach to, nil means all. Events whose records can be of several kinds, as those of EventHeader, are
 	// always attached.
-	Kinds []Kind
+	Kinds []record.Kind
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
@@ -93,8 +96,11 @@ type Options struct {
 	Transport Transport
 	// Read is the way in which records are read.
 	Read ReadMode
-	// Decode has the options of decoding. With DecodePlain and DecodeNone, copies of declared log records are read, too.
-	Decode DecodeOptions
+	// Reuse makes records share memory: see [record.Decoder.DecodeReuse].
+	Reuse bool
+	// Undecoded leaves records as they are in the rings: they have the parts that the kernel recorded, Raw and Decoder. Copies of declared
+	// log records are then read, too, unless Where decides on the original.
+	Undecoded bool
 	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
 }
@@ -420,7 +426,7 @@ func hasErrors(system, name string) bool {
 		name = registered
 	}
 	if n, err := eventheader.ParseName(name); err == nil {
-		return severityOfHeader(n.Level) >= SeverityError
+		return n.Level > 0 && n.Level <= eventheader.LevelError
 	}
 	return isUserEvents(system) && strings.HasSuffix(name, "_error")
 }

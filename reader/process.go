@@ -5,56 +5,19 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/userevents/userevents-go/internal/cgroup"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
-
-// Process is a process that wrote records. It is immutable: after an exec, and once its context is known, events have another Process.
-// Programs choose these names: escape them before they reach a terminal.
-type Process struct {
-	PID    int32
-	Comm   string // name of up to 15 bytes; empty if unknown
-	Exe    string // path of its program in its own file system; empty if unknown or without permission
-	Cgroup string // path of its cgroup, such as /system.slice/myapp.service; empty if unknown
-	// Unit is the systemd unit that it runs in, such as myapp.service, of units in each other the innermost: the user's one of
-	// a user's service, and the one inside of a container that runs systemd. A slice is the unit of what runs in no other;
-	// empty without systemd.
-	Unit string
-	// ContainerID is the id of 64 hexadecimal digits that docker, containerd, CRI-O or podman assigned to its container, of
-	// containers in each other the innermost; empty outside containers.
-	ContainerID string
-	// PodUID is the uid of its Kubernetes pod, such as 7d2f0a6c-5a3e-4f6e-9b1c-2f4f1b0f7a11, or the hash of 32 hexadecimal
-	// digits that the kubelet gives a static pod; empty outside pods. Unit, ContainerID and PodUID are parts of the paths of
-	// cgroups, which a program may choose below a cgroup that was delegated to it.
-	PodUID string
-	// ServiceName is the service.name that it publishes as OpenTelemetry's process context, of up to 1024 bytes; empty if it
-	// publishes none, has exited before it could be read, or without the permission to attach to it with ptrace.
-	ServiceName string
-	// ResourceJSON is a JSON object of the other attributes of this context, as [AppendJSON] writes them; empty if there are none. It has up
-	// to 4 KiB: larger attributes are omitted, and so are those of processes beyond 16 MiB in all.
-	ResourceJSON string
-}
-
-// Program returns the name of the process's program: the last element of Exe, or else Comm, which threads can change. It
-// is "" if neither is known, or if p is nil.
-func (p *Process) Program() string {
-	switch {
-	case p == nil:
-		return ""
-	case p.Exe != "":
-		return path.Base(p.Exe)
-	}
-	return p.Comm
-}
 
 const (
 	maxProcesses = 32768 // tracked at a time
@@ -75,30 +38,30 @@ type processes struct {
 
 // task is the known state of a process.
 type task struct {
-	Process
+	record.Process
 
 	parent int32  // 0 if unknown
 	looked bool   // /proc was asked
 	read   bool   // it had the process
 	cgroup uint64 // id of the one in which it wrote the last record; 0 if that is not known
 	ended  bool
-	shared *Process // the copy that callers have; nil after a change
-	used   usage    // with Options.ProgramLimit
-	events int      // that had their first record of the second from it
+	shared *record.Process // the copy that callers have; nil after a change
+	used   usage           // with Options.ProgramLimit
+	events int             // that had their first record of the second from it
 
 	context contextLook
 }
 
 // at returns the process at the time of a record. It looks for its context when that is due. The compiler inlines the case in which
 // it is not.
-func (t *task) at(now uint64, c *contexts) *Process {
+func (t *task) at(now uint64, c *contexts) *record.Process {
 	if now < t.context.at && t.shared != nil {
 		return t.shared
 	}
 	return t.look(now, c)
 }
 
-func (t *task) look(now uint64, c *contexts) *Process {
+func (t *task) look(now uint64, c *contexts) *record.Process {
 	if t.context.at != math.MaxUint64 && t.context.due(now) && c.give(t) {
 		t.shared = nil
 	}
@@ -108,7 +71,7 @@ func (t *task) look(now uint64, c *contexts) *Process {
 	return t.shared
 }
 
-func (t *task) copied() *Process {
+func (t *task) copied() *record.Process {
 	shared := t.Process
 	return &shared
 }
@@ -174,7 +137,7 @@ func (p *processes) task(pid int32) *task {
 			}
 			p.exited = nil
 		}
-		t = &task{Process: Process{PID: pid}}
+		t = &task{Process: record.Process{PID: pid}}
 		p.known[pid] = t
 	}
 	return t
@@ -193,12 +156,12 @@ func (p *processes) read(t *task) bool {
 	t.Exe, _ = sys.Executable(dir)
 	if cgroups, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
 		n := cgroup.Parse(string(cgroups))
-		t.setCgroup(Process{Cgroup: n.Path, Unit: n.Unit, ContainerID: n.ContainerID, PodUID: n.PodUID})
+		t.setCgroup(record.Process{Cgroup: n.Path, Unit: n.Unit, ContainerID: n.ContainerID, PodUID: n.PodUID})
 	}
 	return true
 }
 
-func (t *task) setCgroup(of Process) {
+func (t *task) setCgroup(of record.Process) {
 	t.Cgroup, t.Unit, t.ContainerID, t.PodUID = of.Cgroup, of.Unit, of.ContainerID, of.PodUID
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,7 +34,7 @@ func withCgroups(t *testing.T) (*processes, fakeProc, func(path string) uint64) 
 }
 
 // writes is a record of a process in a cgroup.
-func (p *processes) writes(pid int32, cgroup uint64) Process {
+func (p *processes) writes(pid int32, cgroup uint64) record.Process {
 	task := p.get(pid)
 	p.in(task, cgroup)
 	return *task.at(0, p.contexts)
@@ -88,7 +90,7 @@ func TestCgroupAbove(t *testing.T) {
 		{"/", inPod(id1), false},
 		{"", inPod(id1), false},
 	} {
-		assert.Equal(t, c.want, mayBeInside(&Process{Cgroup: c.proc}, c.kernel), c)
+		assert.Equal(t, c.want, mayBeInside(&record.Process{Cgroup: c.proc}, c.kernel), c)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -31,8 +33,8 @@ func inPod(id string) string {
 }
 
 // podProcess returns the process in such a cgroup.
-func podProcess(pid int32, comm, exe, id string) Process {
-	return Process{
+func podProcess(pid int32, comm, exe, id string) record.Process {
+	return record.Process{
 		PID: pid, Comm: comm, Exe: exe, Cgroup: inPod(id),
 		Unit: "crio-" + id + ".scope", ContainerID: id, PodUID: "8dbc5577-d0e2-4706-8787-57d52c03ddf2",
 	}
@@ -40,7 +42,7 @@ func podProcess(pid int32, comm, exe, id string) Process {
 
 // TestProgram: a program is named after its file, which its threads cannot change.
 func TestProgram(t *testing.T) {
-	for want, p := range map[string]*Process{
+	for want, p := range map[string]*record.Process{
 		"myapp": {Comm: "worker", Exe: "/usr/bin/myapp"}, "worker": {Comm: "worker"}, "": nil,
 	} {
 		assert.Equal(t, want, p.Program())
@@ -108,8 +110,8 @@ func TestProcesses(t *testing.T) {
 	p.update(exec(202, "cc1"))
 	p.update(exit(201))
 	p.update(exit(202))
-	assert.Equal(t, Process{PID: 202, Comm: "cc1", Cgroup: "/user.slice", Unit: "user.slice"}, *p.at(202, 0))
-	assert.Equal(t, Process{PID: 201, Comm: "make", Exe: "/usr/bin/make", Cgroup: "/user.slice", Unit: "user.slice"}, *p.at(201, 0))
+	assert.Equal(t, record.Process{PID: 202, Comm: "cc1", Cgroup: "/user.slice", Unit: "user.slice"}, *p.at(202, 0))
+	assert.Equal(t, record.Process{PID: 201, Comm: "make", Exe: "/usr/bin/make", Cgroup: "/user.slice", Unit: "user.slice"}, *p.at(201, 0))
 
 	// An executed program may be in another cgroup.
 	proc.add(202, "after", "/bin/after", inPod(id2))
@@ -117,8 +119,8 @@ func TestProcesses(t *testing.T) {
 	p.update(exec(202, "after"))
 	assert.Equal(t, podProcess(202, "after", "/bin/after", id2), *p.at(202, 0))
 
-	assert.Equal(t, Process{PID: 999}, *p.at(999, 0))
-	assert.Equal(t, Process{}, *p.at(0, 0), "a process of another PID namespace")
+	assert.Equal(t, record.Process{PID: 999}, *p.at(999, 0))
+	assert.Equal(t, record.Process{}, *p.at(0, 0), "a process of another PID namespace")
 }
 
 // TestProcessesThatRan: processes that run at the start are known, even if they exit before their first record.
@@ -134,8 +136,8 @@ func TestProcessesThatRan(t *testing.T) {
 	assert.Equal(t, podProcess(100, "myapp", "/usr/bin/myapp", id1), *p.at(100, 0))
 	p.update(exec(200, "myapp"))
 	proc.remove(200)
-	assert.Equal(t, Process{PID: 200, Comm: "myapp", Cgroup: "/"}, *p.at(200, 0))
-	assert.Equal(t, Process{PID: 300}, *p.at(300, 0))
+	assert.Equal(t, record.Process{PID: 200, Comm: "myapp", Cgroup: "/"}, *p.at(200, 0))
+	assert.Equal(t, record.Process{PID: 300}, *p.at(300, 0))
 	newProcesses(filepath.Join(proc.dir, "nosuch")).readAll()
 }
 
@@ -220,7 +222,7 @@ func TestProcessWithoutCgroup(t *testing.T) {
 	fakeProc{t, dir}.add(5, "a", "/a", "/system.slice/a.service")
 	assert.Equal(t, "/system.slice/a.service", newProcesses(dir).at(5, 0).Cgroup)
 	require.NoError(t, os.Remove(filepath.Join(dir, "5", "cgroup")))
-	assert.Equal(t, &Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).at(5, 0))
+	assert.Equal(t, &record.Process{PID: 5, Comm: "a", Exe: "/a"}, newProcesses(dir).at(5, 0))
 }
 
 // TestExitedIDIsReused: a process with the id of one that has exited is not forgotten with that one, however often the id exits.
@@ -242,7 +244,7 @@ func TestExitedIDIsReused(t *testing.T) {
 }
 
 // at returns a process at a time.
-func (p *processes) at(pid int32, now uint64) *Process { return p.get(pid).at(now, p.contexts) }
+func (p *processes) at(pid int32, now uint64) *record.Process { return p.get(pid).at(now, p.contexts) }
 
 func init() { patience = testscale.Patience } // the machine may be slow
 
@@ -281,7 +283,7 @@ func TestServiceName(t *testing.T) {
 	r := m.mustOpen(Options{})
 	l.Info("first")
 	l.Info("second")
-	var first, second Event
+	var first, second record.Record
 	require.NoError(t, r.Next(&first))
 	require.NoError(t, r.Next(&second))
 	assert.Equal(t, "shop", first.Process.ServiceName)
@@ -301,7 +303,7 @@ func TestServiceNameLater(t *testing.T) {
 	proc.publish(100, "service.name=shop")
 	assert.Same(t, before, p.at(100, 6*second-1))
 	after := p.at(100, 6*second)
-	assert.Equal(t, Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/", ServiceName: "shop"}, *after)
+	assert.Equal(t, record.Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/", ServiceName: "shop"}, *after)
 	assert.Empty(t, before.ServiceName)
 	proc.publish(100, "service.name=other")
 	assert.Same(t, after, p.at(100, math.MaxUint64))
@@ -319,7 +321,7 @@ func TestServiceNameLater(t *testing.T) {
 	assert.Equal(t, "other", p.at(100, 0).ServiceName)
 	proc.add(100, "third", "/third", "/")
 	p.update(exec(100, "third"))
-	assert.Equal(t, Process{PID: 100, Comm: "third", Exe: "/third", Cgroup: "/"}, *p.at(100, 0))
+	assert.Equal(t, record.Process{PID: 100, Comm: "third", Exe: "/third", Cgroup: "/"}, *p.at(100, 0))
 }
 
 // TestServiceLooks: the interval between two looks grows. A program that writes what times it likes gets no more of them.
@@ -450,10 +452,10 @@ func TestProcessResources(t *testing.T) {
 
 // TestContextValues: attributes keep their types.
 func TestContextValues(t *testing.T) {
-	assert.JSONEq(t, `{"a":[1,"x",null],"b":true,"c":"AQI=","d":0.5}`, MapValue([]Field{
-		{"a", contextValue([]any{int64(1), "x", nil})}, {"b", contextValue(true)}, {"c", contextValue([]byte{1, 2})}, {"d", contextValue(0.5)},
+	assert.JSONEq(t, `{"a":[1,"x",null],"b":true,"c":"AQI=","d":0.5}`, record.MapValue([]record.Field{
+		{Name: "a", Value: contextValue([]any{int64(1), "x", nil})}, {Name: "b", Value: contextValue(true)}, {Name: "c", Value: contextValue([]byte{1, 2})}, {Name: "d", Value: contextValue(0.5)},
 	}).String())
-	assert.Equal(t, MapValue([]Field{{"k", Int64Value(7)}}), contextValue([]processcontext.Attribute{{Key: "k", Value: int64(7)}}))
+	assert.Equal(t, record.MapValue([]record.Field{{Name: "k", Value: record.Int64Value(7)}}), contextValue([]processcontext.Attribute{{Key: "k", Value: int64(7)}}))
 }
 
 // TestManyAttributes: a process that publishes thousands of attributes takes memory, and so time, in proportion, not their square.

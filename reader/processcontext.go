@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/userevents/userevents-go/internal/processcontext"
 )
 
@@ -132,7 +134,7 @@ func readContext(dir string) (p published) {
 		return p
 	}
 	names := make(map[string]bool, len(attributes))
-	var resource []Field
+	var resource []record.Field
 	size := len("{}")
 	for _, a := range attributes { // there can be thousands
 		if names[a.Key] {
@@ -145,44 +147,44 @@ func readContext(dir string) (p published) {
 			}
 			continue
 		}
-		f := []Field{{a.Key, contextValue(a.Value)}}
-		if more := len(AppendJSON(nil, f)) - len("{}") + len(","); size+more <= maxResource {
+		f := []record.Field{{Name: a.Key, Value: contextValue(a.Value)}}
+		if more := len(record.AppendJSON(nil, f)) - len("{}") + len(","); size+more <= maxResource {
 			resource = append(resource, f...)
 			size += more
 		}
 	}
 	if len(resource) > 0 {
-		p.resource = string(AppendJSON(nil, resource))
+		p.resource = string(record.AppendJSON(nil, resource))
 	}
 	return p
 }
 
-func contextValue(v any) Value {
+func contextValue(v any) record.Value {
 	switch v := v.(type) {
 	case string:
-		return StringValue(v)
+		return record.StringValue(v)
 	case bool:
-		return BoolValue(v)
+		return record.BoolValue(v)
 	case int64:
-		return Int64Value(v)
+		return record.Int64Value(v)
 	case float64:
-		return Float64Value(v)
+		return record.Float64Value(v)
 	case []byte:
-		return BytesValue(v)
+		return record.BytesValue(v)
 	case []any:
-		list := make([]Field, 0, len(v))
+		list := make([]record.Field, 0, len(v))
 		for _, element := range v {
-			list = append(list, Field{Value: contextValue(element)})
+			list = append(list, record.Field{Value: contextValue(element)})
 		}
-		return ListValue(list)
+		return record.ListValue(list)
 	case []processcontext.Attribute:
-		fields := make([]Field, 0, len(v))
+		fields := make([]record.Field, 0, len(v))
 		for _, a := range v {
-			fields = append(fields, Field{a.Key, contextValue(a.Value)})
+			fields = append(fields, record.Field{Name: a.Key, Value: contextValue(a.Value)})
 		}
-		return MapValue(fields)
+		return record.MapValue(fields)
 	}
-	return Value{}
+	return record.Value{}
 }
 
 // contextLook says when the context of a process is looked for: at its first record and, while there is none, at the first record a second

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -67,11 +69,11 @@ type Reader struct {
 
 	// Used by Next only:
 	record    perf.Record
-	probe     Event        // for Options.Where, where the caller's Event is not decoded in full
-	recent    *perf.Source // of the last record
-	source    *source      // the same
+	probe     record.Record // for Options.Where, where the caller's Event is not decoded in full
+	recent    *perf.Source  // of the last record
+	source    *source       // the same
 	processes *processes
-	copiesOf  Copies
+	copiesOf  record.Copies
 	// noMainThread are the processes that wrote events and have no main thread, or are exiting, with the time from which
 	// on they are known to have exited, or 0.
 	noMainThread map[int32]uint64
@@ -90,7 +92,7 @@ const tickInterval = time.Second
 // It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, or, about once a second, when those that
 // are ready are not selected; [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close. Options.Notify is
 // called before it returns and while it waits.
-func (r *Reader) Next(ev *Event) error {
+func (r *Reader) Next(ev *record.Record) error {
 	if ev == nil {
 		return fmt.Errorf("reader: Next needs an Event: %w", fs.ErrInvalid)
 	}
@@ -138,7 +140,7 @@ func (r *Reader) Next(ev *Event) error {
 }
 
 // take decodes the record, counts it, and reports whether it is selected.
-func (r *Reader) take(ev *Event) (selected bool, err error) {
+func (r *Reader) take(ev *record.Record) (selected bool, err error) {
 	wanted, isCopy, err := r.decode(ev)
 	switch {
 	case err != nil:
@@ -156,7 +158,7 @@ func (r *Reader) take(ev *Event) (selected bool, err error) {
 
 // decode decodes the record. It reports whether the options select it, and whether it is the copy of a declared record. Records that are
 // not decoded are checked for copies only if there is a condition: the condition is evaluated on the original.
-func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
+func (r *Reader) decode(ev *record.Record) (wanted, isCopy bool, err error) {
 	rec := &r.record
 	if rec.Source != r.recent {
 		s, err := r.sourceOf(rec.Source)
@@ -178,29 +180,30 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 		r.limit(s, rec, writer)
 	}
 	process := writer.at(rec.Monotonic, r.processes.contexts)
-	o := &r.o.Decode
-	mode := o.Mode
 	additions := s.added.Load() // once, as Add may change them meanwhile
-	probed := (r.o.Where != nil || additions != nil) && (mode == DecodePlain || mode == DecodeNone)
+	probed := (r.o.Where != nil || additions != nil) && r.o.Undecoded
 	if probed {
-		r.probe.load(s.decoder, rec, process)
+		load(&r.probe, s.decoder, rec, process)
 		if wanted, isCopy = r.wants(s, &r.probe, additions); isCopy || !wanted {
 			return wanted, isCopy, nil
 		}
-	} else if s.where != nil || additions != nil {
-		mode = DecodeFull // the condition may be about attributes
 	}
-	if !o.Reuse {
-		ev.borrow()
+	switch {
+	case r.o.Undecoded && r.o.Reuse:
+		s.decoder.Reset(rec.Raw, ev)
+	case r.o.Undecoded:
+		s.decoder.Reset(bytes.Clone(rec.Raw), ev)
+	case r.o.Reuse:
+		err = s.decoder.DecodeReuse(rec.Raw, ev)
+	default:
+		err = s.decoder.Decode(rec.Raw, ev)
 	}
-	ev.reset(s.decoder)
-	ev.recorded(rec, process)
-	if !o.Reuse {
-		ev.Raw, ev.Callchain = bytes.Clone(ev.Raw), slices.Clone(ev.Callchain)
-	}
-	if err := s.decoder.decode(ev.Raw, ev, mode); err != nil {
+	if err != nil {
 		r.undecodable.Add(1)
-		ev.Undecodable = true
+	}
+	recorded(ev, rec, process)
+	if !r.o.Reuse {
+		ev.Callchain = slices.Clone(ev.Callchain)
 	}
 	switch {
 	case probed:
@@ -209,29 +212,19 @@ func (r *Reader) decode(ev *Event) (wanted, isCopy bool, err error) {
 	default:
 		wanted, isCopy = r.wants(s, ev, additions)
 	}
-	if !o.Reuse {
-		ev.settle()
-	}
 	return wanted, isCopy, nil
 }
 
 // recorded sets what the kernel recorded.
-func (ev *Event) recorded(rec *perf.Record, process *Process) {
+func recorded(ev *record.Record, rec *perf.Record, process *record.Process) {
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
-	ev.CgroupID, ev.Callchain, ev.Raw, ev.Process = rec.CgroupID, rec.Callchain, rec.Raw, process
+	ev.CgroupID, ev.Callchain, ev.Process = rec.CgroupID, rec.Callchain, process
 }
 
-// meets decodes a record, and reports whether it meets a condition, if there is one.
-func (ev *Event) meets(where *Condition, d *Decoder, rec *perf.Record, process *Process) bool {
-	ev.load(d, rec, process)
-	return where == nil || where.Match(ev)
-}
-
-// load decodes a record for a condition.
-func (ev *Event) load(d *Decoder, rec *perf.Record, process *Process) {
-	ev.reset(d)
-	ev.recorded(rec, process)
-	_ = d.decode(rec.Raw, ev, DecodeFull) // one that cannot be decoded has the parts that the kernel recorded
+// load decodes a record for a condition. One that cannot be decoded has the parts that the kernel recorded.
+func load(ev *record.Record, d *record.Decoder, rec *perf.Record, process *record.Process) {
+	_ = d.DecodeReuse(rec.Raw, ev)
+	recorded(ev, rec, process)
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next
@@ -291,12 +284,12 @@ func (r *Reader) Close() error {
 }
 
 // Events returns the records that Next returns, each in an Event of its own, which the caller may keep; with
-// [DecodeOptions].Reuse all are in one Event. It ends when ctx is done, after Stop when all is read, and after Close. Any other
+// Options.Reuse all are in one Event. It ends when ctx is done, after Stop when all is read, and after Close. Any other
 // error, such as [os.ErrDeadlineExceeded], is the last element.
 //
 // [Reader.Next] is for callers that act when no record is ready, at a deadline, or that choose the Event to decode into.
-func (r *Reader) Events(ctx context.Context) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
+func (r *Reader) Events(ctx context.Context) iter.Seq2[*record.Record, error] {
+	return func(yield func(*record.Record, error) bool) {
 		interrupted := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
 			r.interrupt(true)
@@ -308,14 +301,14 @@ func (r *Reader) Events(ctx context.Context) iter.Seq2[*Event, error] {
 				r.interrupt(false)
 			}
 		}()
-		for ev := new(Event); ctx.Err() == nil; {
+		for ev := new(record.Record); ctx.Err() == nil; {
 			switch err := r.Next(ev); {
 			case err == nil:
 				if !yield(ev, nil) {
 					return
 				}
-				if !r.o.Decode.Reuse {
-					ev = new(Event)
+				if !r.o.Reuse {
+					ev = new(record.Record)
 				}
 			case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed):
 				return
@@ -337,15 +330,15 @@ func (r *Reader) interrupt(now bool) {
 
 // Snapshot calls f with each selected record in the rings that no earlier Snapshot has read, in order of time. It
 // requires [ReadSnapshot], and replaces Next. Each event is in an Event of its own, which f may keep; with
-// [DecodeOptions].Reuse all are in one Event. If f returns an error, Snapshot returns it, and drops the remaining records.
+// Options.Reuse all are in one Event. If f returns an error, Snapshot returns it, and drops the remaining records.
 //
 // Programs write meanwhile, and lose nothing: the next Snapshot reads their new records.
-func (r *Reader) Snapshot(f func(*Event) error) error {
+func (r *Reader) Snapshot(f func(*record.Record) error) error {
 	if f == nil {
 		return fmt.Errorf("reader: Snapshot needs a function: %w", fs.ErrInvalid)
 	}
 	r.deliverNotices()
-	ev := new(Event)
+	ev := new(record.Record)
 	return r.session.Snapshot(func(rec *perf.Record) error {
 		r.record = *rec
 		if rec.Kind != perf.Sample {
@@ -356,8 +349,8 @@ func (r *Reader) Snapshot(f func(*Event) error) error {
 			return err
 		}
 		taken := ev
-		if !r.o.Decode.Reuse {
-			ev = new(Event)
+		if !r.o.Reuse {
+			ev = new(record.Record)
 		}
 		return f(taken)
 	})

@@ -129,7 +129,7 @@ func TestReaderAdditions(t *testing.T) {
 	l := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{Events: []string{"myapp_info"}, DetachAtExit: true})
 	info := []Addition{{Events: []string{"myapp_info"}}}
-	debug := []Addition{{Events: []string{"myapp_debug"}, Where: where("message =~ keep")}, {Events: []string{"myapp_debug"}, Where: where("message =~ hold")}}
+	debug := []Addition{{Events: []string{"myapp_debug"}, Where: condition("message =~ keep")}, {Events: []string{"myapp_debug"}, Where: condition("message =~ hold")}}
 	add := func(list []Addition, attached ...string) {
 		t.Helper()
 		require.NoError(t, r.Add(list))
@@ -160,7 +160,7 @@ func TestReaderAdditions(t *testing.T) {
 func TestReaderAdditionsElsewhere(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"myapp_info"}, Where: where("message =~ keep")})
+	r := m.mustOpen(Options{Events: []string{"myapp_info"}, Where: condition("message =~ keep")})
 	log := func() []string {
 		for _, message := range []string{"keep", "drop", "hold"} {
 			l.Info(message)
@@ -169,7 +169,7 @@ func TestReaderAdditionsElsewhere(t *testing.T) {
 	}
 	assert.Equal(t, []string{"INFO keep"}, log())
 	for range 2 {
-		require.NoError(t, r.Add([]Addition{{Events: []string{"myapp"}, Where: where("not (message =~ drop)")}}))
+		require.NoError(t, r.Add([]Addition{{Events: []string{"myapp"}, Where: condition("not (message =~ drop)")}}))
 		m.look()
 		assert.Equal(t, []string{"myapp_debug", "myapp_error", "myapp_info", "myapp_info", "myapp_request", "myapp_warn"}, m.attached())
 		assert.Equal(t, []string{"INFO keep", "INFO hold"}, log())

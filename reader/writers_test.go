@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/record"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -171,7 +173,7 @@ func TestReaderOtherNamespace(t *testing.T) {
 	l.Info("two")
 	r.SetDeadline(time.Now().Add(-1))
 	for _, want := range [][2]string{{"zero", "myapp"}, {"one", ""}, {"two", ""}} {
-		var ev Event
+		var ev record.Record
 		require.NoError(t, r.Next(&ev))
 		assert.Equal(t, want, [2]string{ev.Message, ev.Process.Program()})
 	}
@@ -187,7 +189,7 @@ func TestReaderExited(t *testing.T) {
 	r := m.mustOpen(Options{})
 	next := func(message string, exited ...int32) {
 		t.Helper()
-		var ev Event
+		var ev record.Record
 		require.NoError(t, r.Next(&ev))
 		assert.Equal(t, message, ev.Message)
 		assert.Equal(t, exited, m.exited)

@@ -158,6 +158,12 @@ func (t Type) FixedSize() int {
 	}
 }
 
+// IsInteger reports whether a field of the type is one integer.
+func (t Type) IsInteger() bool { return t.Kind != Struct && t.Location == Fixed && t.Len == 0 }
+
+// IsText reports whether a field of the type is a text: an array of [Char] or [UChar].
+func (t Type) IsText() bool { return (t.Kind == Char || t.Kind == UChar) && !t.IsInteger() }
+
 // check returns what is wrong with the type, or "".
 func (t Type) check() string {
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -26,13 +27,13 @@ import (
 // repeated is a source of one record, many times.
 type repeated struct {
 	machineSource
-	ev   reader.Event
+	ev   record.Record
 	left int
 	end  sync.Once
 	done chan struct{} // closed after the last one
 }
 
-func (s *repeated) Next(ev *reader.Event) error {
+func (s *repeated) Next(ev *record.Record) error {
 	if s.left == 0 {
 		s.end.Do(func() { close(s.done) })
 		return io.EOF // the receiver opens it again, until it is shut down
@@ -68,9 +69,9 @@ func BenchmarkReceiver(b *testing.B) {
 	})[0]
 	for _, mapping := range []Mapping{mappingAuto, mappingRaw} {
 		b.Run(string(mapping), func(b *testing.B) {
-			src := &repeated{left: b.N, done: make(chan struct{}), ev: reader.Event{
+			src := &repeated{left: b.N, done: make(chan struct{}), ev: record.Record{
 				Time: time.Now(), Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: sample.Event,
-				Process: &reader.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: sample.Raw, Decoder: sample.Decoder,
+				Process: &record.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: sample.Raw, Decoder: sample.Decoder,
 			}}
 			cfg := defaultConfig()
 			cfg.Mapping = mapping

@@ -19,6 +19,8 @@ import (
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -60,25 +62,25 @@ func defaultConfig() *Config {
 }
 
 // where returns the condition of the level and of Where. Errors have the keys.
-func (c *Config) where() (*reader.Condition, error) {
-	var parts []string
+func (c *Config) where() (*where.Condition, error) {
+	var parts []*where.Condition
 	var errs []error
 	if c.Level != "" {
-		if _, err := reader.ParseSeverity(c.Level); err != nil {
+		least, err := record.ParseSeverity(c.Level)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("level: %w", err))
+		} else {
+			parts = append(parts, where.Level(least))
 		}
-		parts = append(parts, "(level >= "+c.Level+" or not has(level))")
 	}
 	if c.Where != "" {
-		if _, err := reader.ParseCondition(c.Where); err != nil {
+		own, err := where.Parse(c.Where)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("where: %w", err))
 		}
-		parts = append(parts, "("+c.Where+"\n)")
+		parts = append(parts, own)
 	}
-	if len(parts) == 0 || len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return reader.ParseCondition(strings.Join(parts, " and "))
+	return where.And(parts...), errors.Join(errs...)
 }
 
 // validateConfig reports all errors of the configuration but those of retry_on_failure.
@@ -114,7 +116,7 @@ func validateConfig(c *Config) error {
 		errs = append(errs, fmt.Errorf("discovery: rules_file: %q is not the path of a file, such as /etc/userevents-collector/rules/rules.yaml", f))
 	}
 	if c.Tail.When != "" {
-		if _, err := reader.ParseCondition(c.Tail.When); err != nil {
+		if _, err := where.Parse(c.Tail.When); err != nil {
 			errs = append(errs, fmt.Errorf("tail: when: %w", err))
 		}
 	}

@@ -24,10 +24,8 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/record"
 )
-
-// undecoded leaves records for the worker.
-var undecoded = reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}
 
 // load returns a configuration of testdata/config.yaml.
 func load(t *testing.T, name string) *Config {
@@ -53,13 +51,13 @@ func TestKinds(t *testing.T) {
 	cfg, out := defaultConfig(), allSignals()
 	assert.Nil(t, cfg.kinds(out))
 	out.traces.consume = nil
-	assert.Equal(t, []reader.Kind{reader.KindLog, reader.KindOther, reader.KindMetric}, cfg.kinds(out))
+	assert.Equal(t, []record.Kind{record.KindLog, record.KindOther, record.KindMetric}, cfg.kinds(out))
 	cfg.Spans.Starts = true
 	out.metrics.consume = nil
-	assert.Equal(t, []reader.Kind{reader.KindLog, reader.KindOther, reader.KindSpanStart}, cfg.kinds(out))
+	assert.Equal(t, []record.Kind{record.KindLog, record.KindOther, record.KindSpanStart}, cfg.kinds(out))
 	out = allSignals()
 	out.logs.consume = nil
-	assert.Equal(t, []reader.Kind{reader.KindSpan, reader.KindSpanEvent, reader.KindSpanLink, reader.KindMetric}, cfg.kinds(out))
+	assert.Equal(t, []record.Kind{record.KindSpan, record.KindSpanEvent, record.KindSpanLink, record.KindMetric}, cfg.kinds(out))
 	cfg.Mapping = mappingRaw
 	assert.Nil(t, cfg.kinds(out))
 }
@@ -72,7 +70,7 @@ func TestConfigDefault(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
 		DetachAtExit: true, CgroupID: true, Partial: true, Poll: 250 * time.Millisecond, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
-		Events: []string{"*"}, Transport: reader.TransportAny, Decode: undecoded,
+		Events: []string{"*"}, Transport: reader.TransportAny, Reuse: true, Undecoded: true,
 	}, o)
 }
 
@@ -105,12 +103,12 @@ func TestConfigAll(t *testing.T) {
 	assert.NoError(t, confmap.Validate(cfg))
 	o, err := cfg.readerOptions(allSignals(), nil)
 	require.NoError(t, err)
-	assert.Equal(t, "(level >= warn2 or not has(level)) and (status >= 500\n)", o.Where.String())
+	assert.Equal(t, "(kind in (log, other) and (level >= warn2 or not has(level))) and (status >= 500)", o.Where.String())
 	o.Where = nil
 	assert.Equal(t, &reader.Options{
 		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
 		ProgramLimit: reader.ProgramLimit{Records: 1000, Bytes: 512 << 10},
-		CgroupID:     true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Decode: undecoded,
+		CgroupID:     true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Reuse: true, Undecoded: true,
 	}, o)
 }
 
@@ -165,15 +163,15 @@ func TestConfigBudget(t *testing.T) {
 	}
 }
 
-// TestConfigWhere: a level is one of log records.
+// TestConfigWhere: a level means what it means for the command.
 func TestConfigWhere(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
 		want string
 	}{
-		{Config{Level: "warn"}, "(level >= warn or not has(level))"},
-		{Config{Where: "status >= 500"}, "(status >= 500\n)"},
-		{Config{Level: "Error3", Where: "kind == log"}, "(level >= Error3 or not has(level)) and (kind == log\n)"},
+		{Config{Level: "warn"}, "kind in (log, other) and (level >= warn or not has(level))"},
+		{Config{Where: "status >= 500"}, "status >= 500"},
+		{Config{Level: "Error3", Where: "kind == log"}, "(kind in (log, other) and (level >= error3 or not has(level))) and (kind == log)"},
 	} {
 		where, err := c.cfg.where()
 		require.NoError(t, err)

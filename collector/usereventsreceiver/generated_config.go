@@ -191,7 +191,7 @@ type Config struct {
 	Events []string `mapstructure:"events,omitempty"`
 	// Patterns of events that are not collected even if they match `events`.
 	Exclude []string `mapstructure:"exclude,omitempty"`
-	// Lowest severity of log records to collect: `trace`, `debug`, `info`, `warn`, `error` or `fatal`, with an optional 2 to 4 behind it; empty means all. Spans and metrics are always collected. Each level of a program is an event of its own, so patterns select the levels of single programs: `events: [checkout, '*_warn', '*_error']`.
+	// Lowest level of records to collect: `trace`, `debug`, `info`, `warn`, `error` or `fatal`, with an optional 2 to 4 behind it; empty means all. Spans and metrics are of `info`; records without a level are collected at every level. Each level of a program is an event of its own, so patterns select the levels of single programs: `events: [checkout, '*_warn', '*_error']`.
 	Level string `mapstructure:"level,omitempty"`
 	// `auto` recognises log records, spans and metrics by their fields; `raw` makes each record a log record with its fields as attributes, like the receiver of otel-arrow.
 	Mapping Mapping `mapstructure:"mapping"`

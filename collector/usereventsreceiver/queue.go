@@ -8,23 +8,23 @@ import (
 	"sync"
 	"time"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
-// record is an undecoded record in a chunk. Without a decoder, it says that there are no further records of a process, or with
+// queued is an undecoded record in a chunk. Without a decoder, it says that there are no further records of a process, or with
 // the id 0 of any.
-type record struct {
+type queued struct {
 	time          int64 // nanoseconds since 1970
 	monotonic     uint64
-	process       *reader.Process
-	decoder       *reader.Decoder
+	process       *record.Process
+	decoder       *record.Decoder
 	begin, end    uint32 // its bytes in the chunk
 	cpu, pid, tid int32
 }
 
 // chunk has records in their order, and their bytes.
 type chunk struct {
-	records []record
+	records []queued
 	data    []byte
 }
 
@@ -35,11 +35,14 @@ const (
 )
 
 // chunkSize is the memory of a chunk in bytes.
-var chunkSize = chunkData + chunkRecords*int(reflect.TypeFor[record]().Size())
+var chunkSize = chunkData + chunkRecords*int(reflect.TypeFor[queued]().Size())
 
-func (c *chunk) event(r *record, ev *reader.Event) {
+func (c *chunk) raw(r *queued) []byte { return c.data[r.begin:r.end:r.end] }
+
+// recorded sets what the kernel recorded.
+func (r *queued) recorded(ev *record.Record) {
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, r.time), r.monotonic, int(r.cpu), r.pid, r.tid
-	ev.Process, ev.Raw = r.process, c.data[r.begin:r.end:r.end]
+	ev.Process = r.process
 }
 
 // queue holds records between the goroutine that empties the rings and the one that decodes them. Its memory is bounded.
@@ -61,7 +64,7 @@ func newQueue(size int) *queue {
 }
 
 // put copies an undecoded event. It reports whether the queue has room for it.
-func (q *queue) put(ev *reader.Event) bool {
+func (q *queue) put(ev *record.Record) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := q.last()
@@ -72,7 +75,7 @@ func (q *queue) put(ev *reader.Event) bool {
 	}
 	begin := len(c.data)
 	c.data = append(c.data, ev.Raw...)
-	c.records = append(c.records, record{
+	c.records = append(c.records, queued{
 		time: ev.Time.UnixNano(), monotonic: ev.Monotonic, process: ev.Process, decoder: ev.Decoder,
 		begin: uint32(begin), end: uint32(len(c.data)), cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID,
 	})
@@ -93,7 +96,7 @@ func (q *queue) end(pid int32) {
 			c = next
 		}
 	}
-	c.records = append(c.records, record{pid: pid})
+	c.records = append(c.records, queued{pid: pid})
 }
 
 // endsWith reports whether there is no record behind the end of a process.
@@ -120,7 +123,7 @@ func (q *queue) add() *chunk {
 	}
 	c := q.spare
 	if q.spare = nil; c == nil {
-		c = &chunk{records: make([]record, 0, chunkRecords), data: make([]byte, 0, chunkData)}
+		c = &chunk{records: make([]queued, 0, chunkRecords), data: make([]byte, 0, chunkData)}
 	}
 	q.held++
 	q.chunks = append(q.chunks, c)
@@ -200,7 +203,7 @@ func (s *session) drain(src source) error {
 	if _, err := s.check(src); err != nil {
 		return err
 	}
-	var ev reader.Event
+	var ev record.Record
 	src.SetDeadline(time.Now().Add(s.nextCheck()))
 	for {
 		switch err := src.Next(&ev); {

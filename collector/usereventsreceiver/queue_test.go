@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // TestQueueBound: the queue holds no more memory than its limit, whatever the size of records, and frees it.
@@ -19,13 +19,13 @@ func TestQueueBound(t *testing.T) {
 	for _, size := range []int{8, 300, 64 << 10} {
 		q := newQueue(2 << 20)
 		raw, n := make([]byte, size), 0
-		for q.put(&reader.Event{Raw: raw}) {
+		for q.put(&record.Record{Raw: raw}) {
 			n++
 		}
 		assert.LessOrEqual(t, q.size(), 2<<20)
 		assert.Greater(t, q.size(), 1<<20)
 		assert.GreaterOrEqual(t, n, min(q.max*chunkRecords, q.max*(chunkData/size)))
-		assert.False(t, q.put(&reader.Event{Raw: raw}))
+		assert.False(t, q.put(&record.Record{Raw: raw}))
 		for n > 0 {
 			c, err := q.take(testscale.Patience)
 			require.NoError(t, err)
@@ -45,13 +45,13 @@ func TestQueueEnds(t *testing.T) {
 	const full = 2 * chunkRecords
 	for i := range full {
 		q.end(int32(1 + i)) // in the first chunk and in the second one
-		if !q.put(&reader.Event{PID: int32(1 + i), Decoder: new(reader.Decoder)}) {
+		if !q.put(&record.Record{PID: int32(1 + i), Decoder: new(record.Decoder)}) {
 			require.Greater(t, i, full/2-2)
 			break
 		}
 	}
 	for i := range 10 {
-		require.False(t, q.put(&reader.Event{}))
+		require.False(t, q.put(&record.Record{}))
 		q.end(int32(-i))
 		q.end(0) // a process that executes programs all the time, and writes nothing
 	}
@@ -79,20 +79,20 @@ func TestQueueEnds(t *testing.T) {
 func TestQueueOrder(t *testing.T) {
 	q := newQueue(1 << 20)
 	total := testscale.CountConcurrent(200_000, 10_000)
-	process, decoder := &reader.Process{PID: 7}, new(reader.Decoder)
+	process, decoder := &record.Process{PID: 7}, new(record.Decoder)
 	go func() {
 		defer q.close()
 		raw := make([]byte, 200)
 		for i := range total {
 			binary.LittleEndian.PutUint64(raw, uint64(i))
-			ev := reader.Event{Time: time.Unix(1, int64(i)), Monotonic: uint64(i), CPU: 3, PID: 7, TID: 8, Process: process, Decoder: decoder, Raw: raw[:8+i%192]}
+			ev := record.Record{Time: time.Unix(1, int64(i)), Monotonic: uint64(i), CPU: 3, PID: 7, TID: 8, Process: process, Decoder: decoder, Raw: raw[:8+i%192]}
 			for !q.put(&ev) {
 				<-q.room
 			}
 		}
 	}()
 	i := 0
-	var ev reader.Event
+	var ev record.Record
 	for {
 		c, err := q.take(testscale.Patience)
 		if err == io.EOF { //nolint:errorlint // it is returned as it is
@@ -101,7 +101,8 @@ func TestQueueOrder(t *testing.T) {
 		require.NoError(t, err)
 		for j := range c.records {
 			r := &c.records[j]
-			c.event(r, &ev)
+			ev.Raw = c.raw(r)
+			r.recorded(&ev)
 			require.Equal(t, uint64(i), binary.LittleEndian.Uint64(ev.Raw))
 			require.Len(t, ev.Raw, 8+i%192)
 			require.Equal(t, uint64(i), ev.Monotonic)

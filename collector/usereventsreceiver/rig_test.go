@@ -28,6 +28,7 @@ import (
 	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -110,7 +111,7 @@ func (m *machine) open(o *reader.Options) (source, error) {
 	if m.kernel == nil {
 		rings = 1
 	}
-	return &machineSource{m: m, o: o, tool: tool, rings: rings, decoders: map[string]*reader.Decoder{}}, nil
+	return &machineSource{m: m, o: o, tool: tool, rings: rings, decoders: map[string]*record.Decoder{}}, nil
 }
 
 // machineSource is a source of a machine.
@@ -119,7 +120,7 @@ type machineSource struct {
 	o        *reader.Options
 	tool     *ueventstest.Tool
 	rings    int
-	decoders map[string]*reader.Decoder
+	decoders map[string]*record.Decoder
 	noted    uint64 // lost records in notices
 
 	mu       sync.Mutex
@@ -129,7 +130,7 @@ type machineSource struct {
 	lastRead string
 }
 
-func (s *machineSource) Next(ev *reader.Event) error {
+func (s *machineSource) Next(ev *record.Record) error {
 	s.mu.Lock()
 	ctx, cancel := context.WithDeadline(context.Background(), s.deadline) //nolint:forbidigo // the receiver's
 	closed, fail := s.closed, s.fail
@@ -151,16 +152,16 @@ func (s *machineSource) Next(ev *reader.Event) error {
 	case rec.Event == s.m.lose:
 		return s.Next(ev)
 	}
-	*ev = reader.Event{
+	*ev = record.Record{
 		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
-		Process: &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"},
+		Process: &record.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"},
 		Raw:     append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: s.decoder(rec),
 	}
 	s.lastRead = tracepoint.System + ":" + rec.Event
 	return nil
 }
 
-func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
+func (s *machineSource) decoder(rec ueventstest.Record) *record.Decoder {
 	if d := s.decoders[rec.Event]; d != nil {
 		return d
 	}
@@ -168,7 +169,7 @@ func (s *machineSource) decoder(rec ueventstest.Record) *reader.Decoder {
 	assert.NoError(s.m.t, err)
 	f, err := tracepoint.ParseFormat(text)
 	assert.NoError(s.m.t, err)
-	d, err := reader.NewDecoder(tracepoint.System, f)
+	d, err := record.NewDecoder(tracepoint.System, f)
 	assert.NoError(s.m.t, err)
 	s.decoders[rec.Event] = d
 	return d

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -271,7 +272,7 @@ func (s *session) closeSource(src source) {
 
 // source is the part of reader.Reader that a session uses. Tests have their own, with the records of a simulated kernel.
 type source interface {
-	Next(ev *reader.Event) error
+	Next(ev *record.Record) error
 	SetDeadline(t time.Time)
 	Add(list []reader.Addition) error
 	CheckNotices()
@@ -303,22 +304,22 @@ func explain(err error, probe func() error) error {
 }
 
 // kinds returns those of the signals that pipelines take, or nil if these are all. A signal without a pipeline is not even made.
-func (c *Config) kinds(out *outputs) (list []reader.Kind) {
+func (c *Config) kinds(out *outputs) (list []record.Kind) {
 	logs, traces, metrics := out.logs.consume != nil, out.traces.consume != nil, out.metrics.consume != nil
 	if c.Mapping == mappingRaw || logs && traces && metrics {
 		return nil
 	}
 	if logs {
-		list = append(list, reader.KindLog, reader.KindOther)
+		list = append(list, record.KindLog, record.KindOther)
 	}
 	if logs && c.Spans.Starts {
-		list = append(list, reader.KindSpanStart)
+		list = append(list, record.KindSpanStart)
 	}
 	if traces {
-		list = append(list, reader.KindSpan, reader.KindSpanEvent, reader.KindSpanLink)
+		list = append(list, record.KindSpan, record.KindSpanEvent, record.KindSpanLink)
 	}
 	if metrics {
-		list = append(list, reader.KindMetric)
+		list = append(list, record.KindMetric)
 	}
 	return list
 }
@@ -335,7 +336,7 @@ func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reade
 		Events: events, Excludes: c.Exclude, Where: where, Cgroup: c.Cgroup, Transport: transports[c.Transport],
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
 		BufferSize: b.ring, ProgramMemory: b.programs, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
-		Kinds: c.kinds(out), Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Notify: notify,
+		Kinds: c.kinds(out), Reuse: true, Undecoded: true, Notify: notify,
 		ProgramLimit: reader.ProgramLimit{Records: c.ProgramLimit.RecordsPerSecond, Bytes: c.ProgramLimit.KiBPerSecond << 10},
 	}, err
 }

@@ -12,18 +12,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/userevents/userevents-go/internal/tool/tail"
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 type worker struct {
 	*session
-	decode    reader.DecodeOptions
+	plain     map[*record.Decoder]*record.Decoder // with mapping: raw
 	converter *otlp.Converter
-	copies    reader.Copies
-	ev        reader.Event
-	decoder   *reader.Decoder // of ev
+	copies    record.Copies
+	ev        record.Record
+	decoder   *record.Decoder // of ev
 	event     string          // name of ev
 	pending   otlp.Pending    // of the converter after the last event
 	logs      batch
@@ -42,13 +43,13 @@ type counts struct{ read, copies, undecodable int64 }
 
 func newWorker(s *session) *worker {
 	c := s.cfg
-	w := &worker{session: s, decode: reader.DecodeOptions{Reuse: true}, converter: otlp.NewConverter(c.converterOptions())}
+	w := &worker{session: s, converter: otlp.NewConverter(c.converterOptions())}
 	var err error
 	if w.tail, err = c.Tail.buffer(); err != nil { // Validate finds that before
 		s.logger.Error("all records are collected", zap.NamedError("tail", err))
 	}
 	if c.Mapping == mappingRaw {
-		w.decode.Mode = reader.DecodePlain
+		w.plain = map[*record.Decoder]*record.Decoder{}
 	}
 	return w
 }
@@ -96,7 +97,7 @@ func (w *worker) idle() {
 	}
 	idle := time.Since(w.lastEvent)
 	w.converter.Idle(idle)
-	w.account("", reader.KindOther)
+	w.account("", record.KindOther)
 	w.count()
 	if idle > w.cfg.Spans.MaxWait {
 		w.lastEvent = time.Time{} // nothing waits for late records any more
@@ -112,11 +113,10 @@ func (w *worker) convert(c *chunk) {
 			continue
 		}
 		w.counts.read++
-		c.event(r, &w.ev)
-		if err := r.decoder.Decode(w.ev.Raw, &w.ev, &w.decode); err != nil {
-			w.ev.Undecodable = true
+		if err := w.decoderOf(r).DecodeReuse(c.raw(r), &w.ev); err != nil {
 			w.counts.undecodable++
 		}
+		r.recorded(&w.ev)
 		if r.decoder != w.decoder {
 			w.decoder, w.event = r.decoder, w.ev.System+":"+w.ev.Name
 		}
@@ -126,6 +126,25 @@ func (w *worker) convert(c *chunk) {
 	w.count()
 }
 
+// decoderOf returns the decoder of a record for the mapping.
+func (w *worker) decoderOf(r *queued) *record.Decoder {
+	if w.plain == nil {
+		return r.decoder
+	}
+	d := w.plain[r.decoder]
+	if d == nil {
+		if len(w.plain) == maxPlain { // programs come and go
+			clear(w.plain)
+		}
+		d = r.decoder.Plain()
+		w.plain[r.decoder] = d
+	}
+	return d
+}
+
+// maxPlain is how many decoders are kept.
+const maxPlain = 4096
+
 // end tells the converter that there are no further records of a process, or with the id 0 of any.
 func (w *worker) end(pid int32) {
 	if pid != 0 {
@@ -133,7 +152,7 @@ func (w *worker) end(pid int32) {
 		return
 	}
 	w.converter.Flush()
-	w.account("", reader.KindOther)
+	w.account("", record.KindOther)
 }
 
 // take converts the decoded event if it is to be collected.
@@ -152,7 +171,7 @@ func (w *worker) take() {
 }
 
 // add converts an event of a name.
-func (w *worker) add(ev *reader.Event, event string) {
+func (w *worker) add(ev *record.Record, event string) {
 	if err := w.converter.Add(ev); err != nil {
 		w.logger.Error("a record is dropped", zap.Error(err))
 		w.outputs.drop(event, reasonMalformed, 1)
@@ -163,15 +182,15 @@ func (w *worker) add(ev *reader.Event, event string) {
 
 // account notes what the converter has more than before. The last event, if event is its name, accounts for one record
 // of its kind. All others are spans and events of spans that waited for other records: their event is not known.
-func (w *worker) account(event string, kind reader.Kind) {
+func (w *worker) account(event string, kind record.Kind) {
 	before, now := w.pending, w.converter.Pending()
 	w.pending = now
 	logs, spans := 0, 0
 	switch {
 	case event == "":
-	case kind == reader.KindSpan:
+	case kind == record.KindSpan:
 		spans = 1
-	case kind != reader.KindSpanEvent && kind != reader.KindSpanLink:
+	case kind != record.KindSpanEvent && kind != record.KindSpanLink:
 		logs = 1
 	}
 	w.logs.addOwn(event, logs, now.LogRecords-before.LogRecords)
@@ -305,7 +324,7 @@ func (c *TailConfig) buffer() (*tail.Buffer, error) {
 	if c.When == "" {
 		return nil, nil
 	}
-	when, err := reader.ParseCondition(c.When)
+	when, err := where.Parse(c.When)
 	if err != nil {
 		return nil, err
 	}
@@ -313,8 +332,8 @@ func (c *TailConfig) buffer() (*tail.Buffer, error) {
 }
 
 // pass converts a decoded event, and what it lets through, unless it is to be held.
-func (w *worker) pass(ev *reader.Event) {
-	if w.tail == nil || ev.Kind == reader.KindMetric {
+func (w *worker) pass(ev *record.Record) {
+	if w.tail == nil || ev.Kind == record.KindMetric {
 		w.add(ev, w.event)
 		return
 	}

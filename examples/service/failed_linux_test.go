@@ -19,6 +19,8 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -44,18 +46,18 @@ func TestFailedRequests(t *testing.T) {
 	url := address(t, &out)
 
 	r, err := reader.Open(&reader.Options{
-		Events: []string{"service"}, Processes: []int{os.Getpid()}, BufferSize: rings, Decode: reader.DecodeOptions{Reuse: true},
+		Events: []string{"service"}, Processes: []int{os.Getpid()}, BufferSize: rings, Reuse: true,
 		Notify: func(n reader.Notice) { t.Logf("notice: %+v", n) },
 	})
 	require.NoError(t, err)
 	defer r.Close()
-	when, err := reader.ParseCondition("level >= warn")
+	when, err := where.Parse("level >= warn")
 	require.NoError(t, err)
 	// As long as the test may take.
 	buffer, err := tail.New(tail.Options{When: when, By: "trace_id", Window: time.Hour, Bytes: 256 << 20})
 	require.NoError(t, err)
 	all, shown := map[[16]byte]map[string]int{}, map[[16]byte]map[string]int{}
-	add := func(to map[[16]byte]map[string]int, ev *reader.Event) {
+	add := func(to map[[16]byte]map[string]int, ev *record.Record) {
 		if to[ev.TraceID] == nil {
 			to[ev.TraceID] = map[string]int{}
 		}
@@ -63,14 +65,14 @@ func TestFailedRequests(t *testing.T) {
 	}
 	read := make(chan error, 1)
 	go func() {
-		var ev reader.Event
+		var ev record.Record
 		for {
 			if err := r.Next(&ev); err != nil {
 				read <- err
 				return
 			}
 			add(all, &ev)
-			_ = buffer.Pass(&ev, func(through *reader.Event) error { add(shown, through); return nil })
+			_ = buffer.Pass(&ev, func(through *record.Record) error { add(shown, through); return nil })
 		}
 	}()
 

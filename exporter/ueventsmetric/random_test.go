@@ -20,7 +20,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
@@ -28,10 +28,10 @@ import (
 // parse returns what a record says.
 func parse(t testing.TB, decoder *typed.Decoder, payload []byte) fields {
 	t.Helper()
-	record, err := decoder.Decode(payload)
+	logged, err := decoder.Decode(payload)
 	require.NoError(t, err)
-	f := fields{"": record.Event()}
-	for name, v := range record.All() {
+	f := fields{"": logged.Event()}
+	for name, v := range logged.All() {
 		s := v.String()
 		f[name] = text.Unescape(s)
 		if strings.HasSuffix(name, "attributes") && s != "" {
@@ -149,8 +149,8 @@ func FuzzExport(f *testing.F) {
 
 // TestReader: package reader reads back whatever metric data is written.
 func TestReader(t *testing.T) {
-	points := map[reader.PointType]bool{}
-	var ev reader.Event
+	points := map[record.PointType]bool{}
+	var ev record.Record
 	eachRandom(t, func(seed uint64, r *rig, raw ueventstest.Record, want fields) {
 		r.decode(t, raw, &ev)
 		points[ev.Point.Type] = true
@@ -163,22 +163,22 @@ func TestReader(t *testing.T) {
 }
 
 // decode decodes a record as perf hands it out: behind common fields.
-func (r *rig) decode(t testing.TB, rec ueventstest.Record, ev *reader.Event) {
+func (r *rig) decode(t testing.TB, rec ueventstest.Record, ev *record.Record) {
 	t.Helper()
 	text, err := r.kernel.Format(rec.Event)
 	require.NoError(t, err)
 	f, err := tracepoint.ParseFormat(text)
 	require.NoError(t, err)
-	d, err := reader.NewDecoder(tracepoint.System, f)
+	d, err := record.NewDecoder(tracepoint.System, f)
 	require.NoError(t, err)
-	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev, nil))
-	require.Equal(t, reader.KindMetric, ev.Kind)
+	require.NoError(t, d.Decode(append(make([]byte, tracepoint.CommonSize), rec.Payload...), ev))
+	require.Equal(t, record.KindMetric, ev.Kind)
 }
 
 // said returns an event in the form of records.
-func said(ev *reader.Event) fields {
+func said(ev *record.Record) fields {
 	p := ev.Point
-	attributes := objectOf(ev.Fields)
+	attributes := objectOf(ev.Fields())
 	if ev.ScopeSchemaURL != "" {
 		attributes["otel.scope.schema_url"] = ev.ScopeSchemaURL
 	}
@@ -194,21 +194,21 @@ func said(ev *reader.Event) fields {
 	} else if ev.ScopeVersion != "" {
 		attributes["otel.scope.version"] = ev.ScopeVersion
 	}
-	if p.Type != reader.PointExemplar {
+	if p.Type != record.PointExemplar {
 		f["start_time_unix_nano"] = nano(p.StartTime)
 	}
-	if slices.Contains([]reader.PointType{reader.PointSum, reader.PointHistogram, reader.PointExponentialHistogram}, p.Type) {
-		f["temporality"] = temporality(map[reader.Temporality]metricdata.Temporality{
-			reader.TemporalityDelta: metricdata.DeltaTemporality, reader.TemporalityCumulative: metricdata.CumulativeTemporality,
+	if slices.Contains([]record.PointType{record.PointSum, record.PointHistogram, record.PointExponentialHistogram}, p.Type) {
+		f["temporality"] = temporality(map[record.Temporality]metricdata.Temporality{
+			record.TemporalityDelta: metricdata.DeltaTemporality, record.TemporalityCumulative: metricdata.CumulativeTemporality,
 		}[p.Temporality])
 	}
 	switch p.Type {
-	case reader.PointSum:
+	case record.PointSum:
 		f["monotonic"] = map[bool]string{false: "0", true: "1"}[p.Monotonic]
 		f["value"] = numberOfValue(p.Value)
-	case reader.PointGauge:
+	case record.PointGauge:
 		f["value"] = numberOfValue(p.Value)
-	case reader.PointExemplar:
+	case record.PointExemplar:
 		f["value"], f["trace_id"], f["span_id"], f["filtered_attributes"] = numberOfValue(p.Value), "", "", ""
 		if ev.TraceID != [16]byte{} {
 			f["trace_id"], f["span_id"] = hex.EncodeToString(ev.TraceID[:]), hex.EncodeToString(ev.SpanID[:])
@@ -216,9 +216,9 @@ func said(ev *reader.Event) fields {
 		if len(p.FilteredAttributes) > 0 {
 			f["filtered_attributes"] = objectOf(p.FilteredAttributes)
 		}
-	case reader.PointHistogram:
+	case record.PointHistogram:
 		f["explicit_bounds"], f["bucket_counts"] = join(p.Bounds, float), join(p.BucketCounts, unsigned)
-	case reader.PointExponentialHistogram:
+	case record.PointExponentialHistogram:
 		f["scale"], f["zero_count"] = strconv.Itoa(int(p.Scale)), unsigned(p.ZeroCount)
 		f["positive"] = bucketText(metricdata.ExponentialBucket{Offset: p.Positive.Offset, Counts: p.Positive.Counts})
 		f["negative"] = bucketText(metricdata.ExponentialBucket{Offset: p.Negative.Offset, Counts: p.Negative.Counts})
@@ -229,23 +229,23 @@ func said(ev *reader.Event) fields {
 			}
 		}
 	default:
-		f["quantiles"] = join(p.Quantiles, func(q reader.Quantile) string { return float(q.Quantile) + "=" + float(q.Value) })
+		f["quantiles"] = join(p.Quantiles, func(q record.Quantile) string { return float(q.Quantile) + "=" + float(q.Value) })
 	}
-	if p.Type == reader.PointHistogram || p.Type == reader.PointExponentialHistogram {
+	if p.Type == record.PointHistogram || p.Type == record.PointExponentialHistogram {
 		f["min"], f["max"] = numberOfValue(p.Min), numberOfValue(p.Max)
 	}
-	if p.Type >= reader.PointHistogram && p.Type <= reader.PointSummary {
+	if p.Type >= record.PointHistogram && p.Type <= record.PointSummary {
 		f["count"], f["sum"] = unsigned(p.Count), numberOfValue(p.Sum)
 	}
 	return f
 }
 
 // numberOfValue returns the text of a number in a record, or nothing.
-func numberOfValue(v reader.Value) string {
+func numberOfValue(v record.Value) string {
 	switch v.Type() {
-	case reader.TypeInt64, reader.TypeUint64:
+	case record.TypeInt64, record.TypeUint64:
 		return v.String()
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		return float(v.Float64())
 	default:
 		return ""
@@ -253,7 +253,7 @@ func numberOfValue(v reader.Value) string {
 }
 
 // objectOf returns fields as an object of JSON is decoded.
-func objectOf(list []reader.Field) map[string]any {
+func objectOf(list []record.Field) map[string]any {
 	m := map[string]any{}
 	for _, f := range list {
 		m[f.Name] = plain(f.Value)
@@ -261,17 +261,17 @@ func objectOf(list []reader.Field) map[string]any {
 	return m
 }
 
-func plain(v reader.Value) any {
+func plain(v record.Value) any {
 	switch v.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		return v.Text()
-	case reader.TypeBool:
+	case record.TypeBool:
 		return v.Bool()
-	case reader.TypeNull:
+	case record.TypeNull:
 		return nil
-	case reader.TypeMap:
+	case record.TypeMap:
 		return objectOf(v.Fields())
-	case reader.TypeList:
+	case record.TypeList:
 		list := []any{}
 		for _, f := range v.Fields() {
 			list = append(list, plain(f.Value))

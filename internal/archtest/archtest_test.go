@@ -111,8 +111,8 @@ func violations(f file, imported string) (list []string) {
 		return nil
 	}
 	forbid(imported == "unsafe" && !f.in("internal/sys", "internal/words", "internal/abi", "internal/memory/layout", "internal/memory/ring") &&
-		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/bufpool.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "internal/processcontext/layout_linux.go", "reader/alias.go"}, f.path),
-		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool, internal/processcontext and reader")
+		!slices.Contains([]string{"internal/typedfield/unsafe.go", "internal/bufpool/bufpool.go", "internal/backend/memory/files.go", "internal/backend/memory/directory.go", "internal/processcontext/layout_linux.go", "record/alias.go"}, f.path),
+		"unsafe is for memory that is shared with the kernel or with other programs, and one file each of internal/typedfield, internal/bufpool, internal/processcontext and record")
 	forbid(imported == "C", "the library is Go without cgo")
 	forbid(within(imported, "golang.org/x/sys") && !f.in("internal/sys"), "internal/sys is the only door to x/sys")
 	own, isOwn := strings.CutPrefix(imported, module+"/")
@@ -128,13 +128,16 @@ func violations(f file, imported string) (list []string) {
 		"encoders know neither the kernel nor loggers")
 	forbid(f.in("internal/chars", "internal/jsonscan", "internal/truncate") && !standard(imported) && (!isOwn || !within(own, "internal/chars", "internal/jsonscan")),
 		"truncating is about bytes")
-	forbid(f.in("internal/condition") && !standard(imported) && (!isOwn || !within(own, "internal/errno")), "conditions are text")
+	forbid(f.in("record") && (slices.Contains([]string{"os", "syscall", "net"}, imported) || !standard(imported) && (!isOwn ||
+		!within(own, "tracepoint", "encode", "record", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/eventheader", "internal/typedfield", "internal/text"))),
+		"records are bytes with a format, wherever they come from")
+	forbid(f.in("record") && !f.in("record/where") && isOwn && within(own, "record/where"), "conditions are about records")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "encode", "internal/attrjson", "internal/cgroup", "internal/chars", "internal/condition", "internal/eventheader", "internal/typedfield", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "record", "internal/cgroup", "internal/eventheader", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
-	forbid(isOwn && within(own, append(above, "uevents", "reader")...) && f.in("internal") && !f.in(append(above, testHelpers...)...),
-		"package uevents and reader stand on internal packages, but for those of internal/adapter and internal/tool")
+	forbid(isOwn && within(own, append(above, "uevents", "record", "reader")...) && f.in("internal") && !f.in(append(above, testHelpers...)...),
+		"packages uevents, record and reader stand on internal packages, but for those of internal/adapter and internal/tool")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
 	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/recordtest", "internal/testscale"),
 		"programs do not link package testing, the simulated kernel included")

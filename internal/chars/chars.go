@@ -18,9 +18,11 @@ const (
 	Highs = 0x80 * Ones
 )
 
-// masks are the constants of Unplain. As constants of the code they would be loaded into registers, for
+// masks are the constants of Unplain and Unquoted. As constants of the code they would be loaded into registers, for
 // which the compiler finds too few where strings are copied in a loop.
-var masks = struct{ space, ones, backslash uint64 }{^uint64(' '*Ones) + 1, Ones, ('\\' ^ del) * Ones}
+//
+// Flipping the bit of quote makes the quotation mark the successor of the control characters, which are below.
+var masks = struct{ space, ones, backslash, quote, below uint64 }{^uint64(' '*Ones) + 1, Ones, ('\\' ^ del) * Ones, 2 * Ones, ^uint64(('"'^2+1)*Ones) + 1}
 
 // Unplain returns a word with some of [Highs] set if a byte of x is not written as it is in plain
 // text: if it is not printable ASCII, or is a backslash, which flipping some bits makes a DEL.
@@ -30,9 +32,7 @@ func Unplain(x uint64) uint64 {
 
 // Unquoted is Unplain for the inside of a JSON string, where a quotation mark is not written as it is either.
 func Unquoted(x uint64) uint64 {
-	// Flipping bit 1 makes the quotation mark the successor of the control characters.
-	const below = Ones * ('"' ^ 2 + 1)
-	return ((x ^ Ones*2) - below) | (x + Ones) | ((x ^ '\\'*Ones) - Ones)
+	return ((x ^ masks.quote) + masks.below) | (x + masks.ones) | ((x ^ masks.backslash) + masks.ones)
 }
 
 // PlainLen returns the length of the longest prefix of s that is printable ASCII without quotation marks and backslashes, which

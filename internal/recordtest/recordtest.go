@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/encode/typed"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -24,7 +24,7 @@ type Program func(t testing.TB, p *uevents.Provider) (write func())
 type Sample struct {
 	Event       string // name of the tracepoint
 	Declaration tracepoint.Declaration
-	Decoder     *reader.Decoder
+	Decoder     *record.Decoder
 	Raw         []byte
 }
 
@@ -105,21 +105,21 @@ func Samples(t testing.TB, run Program) (list []Sample) {
 // NewSample returns a record of an event with a payload.
 func NewSample(t testing.TB, system string, format tracepoint.Format, payload []byte) Sample {
 	t.Helper()
-	d, err := reader.NewDecoder(system, format)
+	d, err := record.NewDecoder(system, format)
 	require.NoError(t, err)
 	return Sample{Event: format.Name, Decoder: d, Raw: append(make([]byte, tracepoint.CommonSize), payload...)}
 }
 
 // Equal reports whether values are the same. NaN equals NaN, and empty lists are equal.
-func Equal(a, b reader.Value) bool {
-	if a.Type() == reader.TypeFloat64 && b.Type() == reader.TypeFloat64 {
+func Equal(a, b record.Value) bool {
+	if a.Type() == record.TypeFloat64 && b.Type() == record.TypeFloat64 {
 		return math.Float64bits(a.Float64()) == math.Float64bits(b.Float64())
 	}
 	return a.Type() == b.Type() && a.Text() == b.Text() && string(a.Bytes()) == string(b.Bytes()) && a.Uint64() == b.Uint64() && a.Bool() == b.Bool() &&
 		equalFields(a.Fields(), b.Fields())
 }
 
-func equalFields(a, b []reader.Field) bool {
+func equalFields(a, b []record.Field) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -132,38 +132,37 @@ func equalFields(a, b []reader.Field) bool {
 }
 
 // AssertFields checks that fields are the same.
-func AssertFields(t testing.TB, want, got []reader.Field, context ...any) {
+func AssertFields(t testing.TB, want, got []record.Field, context ...any) {
 	t.Helper()
 	if !equalFields(want, got) {
-		assert.Fail(t, "fields differ", "want %s\n got %s\n%s", reader.AppendJSON(nil, want), reader.AppendJSON(nil, got), fmt.Sprint(context...))
+		assert.Fail(t, "fields differ", "want %s\n got %s\n%s", record.AppendJSON(nil, want), record.AppendJSON(nil, got), fmt.Sprint(context...))
 	}
 }
 
-// CompareKept compares an event whose attributes stay JSON with one whose attributes are parsed.
-func CompareKept(t testing.TB, d *reader.Decoder, payload []byte) (kept bool) {
+// CompareKept compares the JSON that a record has of its fields with the decoded fields, and reports whether it has one.
+func CompareKept(t testing.TB, d *record.Decoder, payload []byte) bool {
 	t.Helper()
 	raw := append(make([]byte, tracepoint.CommonSize), payload...)
-	var ev, parsed reader.Event
-	err := d.Decode(raw, &parsed, nil)
-	keptErr := d.Decode(raw, &ev, &reader.DecodeOptions{Mode: reader.DecodeJSON})
+	var rec, decoded record.Record
+	err := d.Decode(raw, &decoded)
+	keptErr := d.DecodeReuse(raw, &rec)
+	json := rec.FieldsJSON()
 	if err != nil {
 		require.EqualError(t, keptErr, err.Error())
-		require.Empty(t, ev.FieldsJSON)
+		require.Empty(t, json)
 		return false
 	}
 	require.NoError(t, keptErr)
-	require.Empty(t, parsed.FieldsJSON)
-	if kept = ev.FieldsJSON != ""; kept {
-		require.Empty(t, ev.Fields)
-		require.Equal(t, string(reader.AppendJSON(nil, parsed.Fields)), ev.FieldsJSON)
-		ev.FieldsJSON, ev.Fields = "", parsed.Fields
+	require.Empty(t, decoded.FieldsJSON())
+	if json != "" {
+		require.Equal(t, string(record.AppendJSON(nil, decoded.Fields())), json)
 	}
-	require.Equal(t, Describe(&parsed), Describe(&ev))
-	return kept
+	require.Equal(t, Describe(&decoded), Describe(&rec))
+	return json != ""
 }
 
 // Describe returns all results of Decode as a text.
-func Describe(ev *reader.Event) string {
+func Describe(ev *record.Record) string {
 	b := fmt.Appendf(nil, "%s:%s %s %s %q %q %s %q\n", ev.System, ev.Name, ev.Kind, ev.Severity, ev.SeverityText, ev.Message, ev.Body, ev.EventName)
 	b = fmt.Appendf(b, "%x %x %x %t %x %x %x %q\n", ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState)
 	b = fmt.Appendf(b, "%s %s %q %s %d %d\n", ev.SpanKind, ev.Status, ev.StatusMessage, ev.Duration, ev.EventCount, ev.LinkCount)
@@ -171,11 +170,11 @@ func Describe(ev *reader.Event) string {
 	if ev.Point != nil {
 		b = fmt.Appendf(b, "%+v\n", *ev.Point)
 	}
-	b = fmt.Appendf(b, "%q %s %q %q %q %s\n", ev.ServiceName, reader.AppendJSON(nil, ev.Resource), ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL, reader.AppendJSON(nil, ev.ScopeAttributes))
+	b = fmt.Appendf(b, "%q %s %q %q %q %s\n", ev.ServiceName, record.AppendJSON(nil, ev.Resource), ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL, record.AppendJSON(nil, ev.ScopeAttributes))
 	b = fmt.Appendf(b, "%s %s %d %d %d %d %t\n", ev.Timestamp, ev.Observed, ev.Truncated, ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks, ev.Duplicate)
 	if ev.Header != nil {
 		h := ev.Header
 		b = fmt.Appendf(b, "%d %d %d %d %x %d %v %v\n", h.ID, h.Version, h.Level, h.Keyword, h.Tag, h.Opcode, h.ActivityID, h.RelatedID)
 	}
-	return string(reader.AppendJSON(b, ev.Fields))
+	return string(record.AppendJSON(b, ev.Fields()))
 }

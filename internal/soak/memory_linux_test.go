@@ -29,6 +29,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/words"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -65,7 +66,7 @@ func TestMemorySoak(t *testing.T) {
 	say(t, "shared memory, %v, seed %d", cmp.Or(*duration, time.Second), seed)
 	var err error
 	s.r, err = reader.Open(&reader.Options{
-		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Decode: reader.DecodeOptions{Reuse: true},
+		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Reuse: true,
 		Notify: func(n reader.Notice) {
 			if n.Kind == reader.NoticeFailed && n.Event != "" { // else other programs of this machine
 				t.Error(n.Err)
@@ -76,7 +77,7 @@ func TestMemorySoak(t *testing.T) {
 	var reading sync.WaitGroup
 	c := checker{t: t}
 	reading.Go(func() {
-		s.read(func(ev *reader.Event) {
+		s.read(func(ev *record.Record) {
 			if !c.check(ev) {
 				s.late.Add(1)
 			}
@@ -147,9 +148,9 @@ func (s *memorySoak) judge(st reader.Stats) {
 }
 
 // read reads what programs write until the reader is stopped.
-func (s *memorySoak) read(check func(*reader.Event)) {
+func (s *memorySoak) read(check func(*record.Record)) {
 	looked := time.Now()
-	for ev := new(reader.Event); ; {
+	for ev := new(record.Record); ; {
 		s.r.SetDeadline(looked.Add(100 * time.Millisecond)) // if there are no records
 		err := s.r.Next(ev)
 		now := time.Now()
@@ -176,15 +177,15 @@ type checker struct {
 }
 
 // check reports whether the record is not older than the one before.
-func (c *checker) check(ev *reader.Event) (inOrder bool) {
+func (c *checker) check(ev *record.Record) (inOrder bool) {
 	if !isMemoryRecord(ev) {
-		c.t.Errorf("a record that nothing wrote: %s %v", ev.Name, ev.Fields)
+		c.t.Errorf("a record that nothing wrote: %s %v", ev.Name, ev.Fields())
 		return true
 	}
 	if c.last == nil || len(c.last) > 1000 {
 		c.last = map[[2]uint64]uint64{}
 	}
-	key, n := [2]uint64{ev.Fields[0].Value.Uint64(), ev.Fields[1].Value.Uint64()}, ev.Fields[2].Value.Uint64()
+	key, n := [2]uint64{ev.Fields()[0].Value.Uint64(), ev.Fields()[1].Value.Uint64()}, ev.Fields()[2].Value.Uint64()
 	inOrder = ev.Monotonic >= c.newest
 	if inOrder && n <= c.last[key] {
 		c.t.Errorf("%s: record %d of %v came after %d", ev.Name, n, key, c.last[key])
@@ -222,7 +223,7 @@ func testFlood(t *testing.T, size int) {
 	s := &memorySoak{t: t, prefix: fmt.Sprintf("soak_flood_%d", os.Getpid())}
 	var err error
 	s.r, err = reader.Open(&reader.Options{
-		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: size, Decode: reader.DecodeOptions{Reuse: true},
+		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: size, Reuse: true,
 	})
 	require.NoError(t, err)
 	for range 10 {
@@ -233,7 +234,7 @@ func testFlood(t *testing.T, size int) {
 	}
 	began, before := time.Now(), processorTime(t)
 	var reading sync.WaitGroup
-	reading.Go(func() { s.read(func(*reader.Event) {}) })
+	reading.Go(func() { s.read(func(*record.Record) {}) })
 	for i, p := range s.programs {
 		p.asked(map[bool]string{true: "flood", false: "steady"}[i == 0])
 	}
@@ -304,13 +305,13 @@ func memoryRecord(buf []byte, image, writer, n uint64) []byte {
 const memoryFields = " u64 image; u64 writer; u64 n; u64 check; __rel_loc char[] text"
 
 // isMemoryRecord reports whether the event is a record of memoryRecord.
-func isMemoryRecord(ev *reader.Event) bool {
-	if len(ev.Fields) != 5 {
+func isMemoryRecord(ev *record.Record) bool {
+	if len(ev.Fields()) != 5 {
 		return false
 	}
-	writer, n := ev.Fields[1].Value.Uint64(), ev.Fields[2].Value.Uint64()
-	return writer < programWriters && ev.Fields[3].Value.Uint64() == check(writer, n) &&
-		ev.Fields[4].Value.String() == strings.Repeat(string(rune('a'+n%26)), int(n%200))
+	writer, n := ev.Fields()[1].Value.Uint64(), ev.Fields()[2].Value.Uint64()
+	return writer < programWriters && ev.Fields()[3].Value.Uint64() == check(writer, n) &&
+		ev.Fields()[4].Value.String() == strings.Repeat(string(rune('a'+n%26)), int(n%200))
 }
 
 // own is the program itself, in its own process.

@@ -20,6 +20,8 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 func init() { childTasks["program"], childTasks["tool"] = obeyMemory, obeyTool }
@@ -309,7 +311,7 @@ type filtered struct {
 
 // newTool returns a tool that has read a record.
 func newTool(t *testing.T, prefix string, writer uint64) *filtered {
-	where, err := reader.ParseCondition(fmt.Sprintf("writer == %d", writer))
+	where, err := where.Parse(fmt.Sprintf("writer == %d", writer))
 	require.NoError(t, err)
 	r, err := reader.Open(&reader.Options{Events: []string{prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Where: where})
 	require.NoError(t, err)
@@ -320,12 +322,12 @@ func newTool(t *testing.T, prefix string, writer uint64) *filtered {
 }
 
 func (f *filtered) next() error {
-	var ev reader.Event
+	var ev record.Record
 	err := f.r.Next(&ev)
 	if err == nil {
 		f.n++
 		f.c.check(&ev)
-		assert.Equal(f.t, f.writer, ev.Fields[1].Value.Uint64(), "the filter")
+		assert.Equal(f.t, f.writer, ev.Fields()[1].Value.Uint64(), "the filter")
 	}
 	return err
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -122,7 +123,7 @@ func (s *soak) write(writer uint64) {
 
 // read reads what is written, and checks it, until the reader is stopped.
 func (s *soak) read(r *reader.Reader) {
-	for ev := new(reader.Event); ; {
+	for ev := new(record.Record); ; {
 		err := r.Next(ev)
 		if errors.Is(err, io.EOF) {
 			return
@@ -134,9 +135,9 @@ func (s *soak) read(r *reader.Reader) {
 		case ev.Undecodable:
 			s.t.Errorf("undecodable: %x", ev.Raw)
 		case ev.Name == rawName && !isRaw(ev):
-			s.t.Errorf("a record that nothing wrote: %v", ev.Fields)
+			s.t.Errorf("a record that nothing wrote: %v", ev.Fields())
 		case ev.Name != rawName && (ev.Message != "soak" || ev.Truncated > 0):
-			s.t.Errorf("a record that nothing wrote: %q %v", ev.Message, ev.Fields)
+			s.t.Errorf("a record that nothing wrote: %q %v", ev.Message, ev.Fields())
 		}
 	}
 }
@@ -253,12 +254,12 @@ func rawRecord(writer, n uint64) []byte {
 }
 
 // isRaw reports whether the event is a record of rawRecord.
-func isRaw(ev *reader.Event) bool {
-	if len(ev.Fields) != 3 {
+func isRaw(ev *record.Record) bool {
+	if len(ev.Fields()) != 3 {
 		return false
 	}
-	writer, n := ev.Fields[0].Value.Uint64(), ev.Fields[1].Value.Uint64()
-	return writer < writers && ev.Fields[2].Value.Uint64() == check(writer, n)
+	writer, n := ev.Fields()[0].Value.Uint64(), ev.Fields()[1].Value.Uint64()
+	return writer < writers && ev.Fields()[2].Value.Uint64() == check(writer, n)
 }
 
 // childTask has what TestChild does in a process of its own.

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/userevents/userevents-go/internal/tool/spanqueue"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Options configure a Converter. The zero value means the default of each.
@@ -18,7 +18,7 @@ type Options struct {
 	// DropSpanStarts drops the starts of spans, which otherwise become log records.
 	DropSpanStarts bool
 	// Raw makes each event a log record with flat attributes and without interpretation, as the receiver user_events of OpenTelemetry Arrow
-	// makes it, so that the same processors apply. Events must be plain ([reader.DecodePlain]). The event name is SYSTEM:NAME of the
+	// makes it, so that the same processors apply. Records must be plain ([record.Decoder.Plain]). The event name is SYSTEM:NAME of the
 	// tracepoint, and both times are those at which the kernel recorded the event. Attributes are the fields (members of structs have names
 	// with dots, such as PartC.http.route), linux.user_events.process.pid, linux.user_events.thread.id and, if the record does not fit the
 	// format of its event, linux.user_events.payload_base64. Severity, body, ids and the instrumentation scope stay empty.
@@ -80,7 +80,7 @@ type Converter struct {
 	// hasEvents and hasLinks report that there were records of any.
 	hasEvents, hasLinks bool
 	now                 int64          // time of the last event in nanoseconds
-	flat                []reader.Field // of the last event; used by addRaw
+	flat                []record.Field // of the last event; used by addRaw
 	names               int            // bytes of the names in flat
 }
 
@@ -111,7 +111,7 @@ func NewConverter(o *Options) *Converter {
 
 // Add adds an event. It copies the data, so the caller may reuse the event. An error reports an invalid OTLP request,
 // which is dropped and counted; it wraps [fs.ErrInvalid] if the event is not plain and Options.Raw is set.
-func (c *Converter) Add(ev *reader.Event) error {
+func (c *Converter) Add(ev *record.Record) error {
 	now := int64(ev.Monotonic)
 	if now == 0 {
 		now = ev.Time.UnixNano()
@@ -122,18 +122,18 @@ func (c *Converter) Add(ev *reader.Event) error {
 	}
 	c.expire(c.now)
 	switch ev.Kind {
-	case reader.KindSpan:
+	case record.KindSpan:
 		c.addSpan(ev)
-	case reader.KindSpanEvent:
+	case record.KindSpanEvent:
 		c.keepEvent(ev)
-	case reader.KindSpanLink:
+	case record.KindSpanLink:
 		c.keepLink(ev)
-	case reader.KindSpanStart:
+	case record.KindSpanStart:
 		if !c.o.DropSpanStarts {
 			c.addStart(ev)
 		}
-	case reader.KindMetric:
-		if ev.Point.Type == reader.PointOTLP {
+	case record.KindMetric:
+		if ev.Point.Type == record.PointOTLP {
 			if err := c.addRequest(ev); err != nil {
 				c.stats.Malformed++
 				return fmt.Errorf("%s of process %d: request of OTLP: %w", ev.Name, ev.PID, err)

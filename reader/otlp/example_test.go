@@ -5,8 +5,8 @@ import (
 	"log"
 	"log/slog"
 
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -38,15 +38,15 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	decoder, err := reader.NewDecoder("user_events", format)
+	decoder, err := record.NewDecoder("user_events", format)
 	if err != nil {
 		log.Fatal(err)
 	}
 	converter := otlp.NewConverter(nil)
-	var ev reader.Event
+	var ev record.Record
 	for _, r := range tool.Records() {
 		raw := append(make([]byte, tracepoint.CommonSize), r.Payload...) // perf's records start with common fields
-		if err := decoder.Decode(raw, &ev, nil); err != nil {
+		if err := decoder.Decode(raw, &ev); err != nil {
 			log.Fatal(err)
 		}
 		if err := converter.Add(&ev); err != nil {
@@ -55,9 +55,9 @@ func Example() {
 	}
 	converter.Flush() // nothing follows
 	logs := converter.TakeLogs()
-	record := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
-	fmt.Println(logs.LogRecordCount(), record.SeverityNumber(), record.Body().AsString())
-	for name, value := range record.Attributes().All() {
+	logged := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
+	fmt.Println(logs.LogRecordCount(), logged.SeverityNumber(), logged.Body().AsString())
+	for name, value := range logged.Attributes().All() {
 		fmt.Println(name, value.Type(), value.AsString())
 	}
 	// Output:

@@ -35,7 +35,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -48,13 +48,13 @@ var update = flag.Bool("update", false, "write the golden files of testdata inst
 func convert(t *testing.T, samples []recordtest.Sample, o *Options) *Converter {
 	t.Helper()
 	c := NewConverter(o)
-	var ev reader.Event
+	var ev record.Record
 	for i, s := range samples {
-		decode := reader.DecodeOptions{Reuse: true}
+		d := s.Decoder
 		if o != nil && o.Raw {
-			decode.Mode = reader.DecodePlain
+			d = d.Plain()
 		}
-		err := s.Decoder.Decode(s.Raw, &ev, &decode)
+		err := d.DecodeReuse(s.Raw, &ev)
 		ev.Undecodable = err != nil
 		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written.Add(time.Duration(i)), uint64(i+1), 812, 815, myapp, s.Raw
 		add(t, c, &ev)
@@ -407,7 +407,7 @@ const maxRecordSize = 16 << 20
 
 // FuzzAdd converts any payload of the events of all kinds, and of any EventHeader event.
 func FuzzAdd(f *testing.F) {
-	decoders := map[string]*reader.Decoder{}
+	decoders := map[string]*record.Decoder{}
 	for _, samples := range goldenSamples(f) {
 		for _, s := range samples {
 			decoders[s.Event] = s.Decoder
@@ -425,19 +425,18 @@ func FuzzAdd(f *testing.F) {
 			format := tracepoint.MustParse("x" + headerFields).Format()
 			format.Name = name
 			var err error
-			if d, err = reader.NewDecoder("user_events", format); err != nil {
+			if d, err = record.NewDecoder("user_events", format); err != nil {
 				return
 			}
 		}
-		var decode reader.DecodeOptions
 		if raw {
-			decode.Mode = reader.DecodePlain
+			d = d.Plain()
 		}
-		var ev reader.Event
-		record := append(make([]byte, tracepoint.CommonSize), payload...)
-		err := d.Decode(record, &ev, &decode)
+		var ev record.Record
+		logged := append(make([]byte, tracepoint.CommonSize), payload...)
+		err := d.Decode(logged, &ev)
 		ev.Undecodable = err != nil
-		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written, 1, 812, 815, myapp, record
+		ev.Time, ev.Monotonic, ev.PID, ev.TID, ev.Process, ev.Raw = written, 1, 812, 815, myapp, logged
 
 		c := NewConverter(&Options{Raw: raw})
 		if err := c.Add(&ev); err != nil {
@@ -456,6 +455,6 @@ func FuzzAdd(f *testing.F) {
 	})
 }
 
-func isRequest(ev *reader.Event) bool {
-	return ev.Kind == reader.KindMetric && ev.Point.Type == reader.PointOTLP
+func isRequest(ev *record.Record) bool {
+	return ev.Kind == record.KindMetric && ev.Point.Type == record.PointOTLP
 }

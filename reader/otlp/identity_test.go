@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 const (
@@ -22,24 +22,24 @@ const (
 )
 
 // inPod is a process in a container of a pod.
-var inPod = &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: podCgroup, ContainerID: "c0ffee", PodUID: podUID}
+var inPod = &record.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: podCgroup, ContainerID: "c0ffee", PodUID: podUID}
 
 // forged is a resource that claims to be another program's.
-func forged() []reader.Field {
-	return []reader.Field{
-		field("process.pid", reader.Int64Value(1)), field("process.executable.name", reader.StringValue("bank")),
-		field("container.id", reader.StringValue("decade")), field("k8s.pod.uid", reader.StringValue(otherPodUID)),
-		field("process.linux.cgroup", reader.StringValue("/init.scope")), field("host.name", reader.StringValue("web1")),
-		field("k8s.node.name", reader.StringValue("web1")), field("team", reader.StringValue("red")),
+func forged() []record.Field {
+	return []record.Field{
+		field("process.pid", record.Int64Value(1)), field("process.executable.name", record.StringValue("bank")),
+		field("container.id", record.StringValue("decade")), field("k8s.pod.uid", record.StringValue(otherPodUID)),
+		field("process.linux.cgroup", record.StringValue("/init.scope")), field("host.name", record.StringValue("web1")),
+		field("k8s.node.name", record.StringValue("web1")), field("team", record.StringValue("red")),
 	}
 }
 
 // resourceOf returns the resource of an event of a process with these attributes, as a log record and in a request of OTLP, which can have
 // each attribute twice.
-func resourceOf(t *testing.T, o *Options, p *reader.Process, attributes []reader.Field) map[string]any {
+func resourceOf(t *testing.T, o *Options, p *record.Process, attributes []record.Field) map[string]any {
 	t.Helper()
 	c := NewConverter(o)
-	add(t, c, event(reader.KindLog, func(ev *reader.Event) {
+	add(t, c, event(record.KindLog, func(ev *record.Record) {
 		ev.Process, ev.ServiceName, ev.Resource = p, "", attributes
 	}))
 	resource := c.TakeLogs().ResourceLogs().At(0).Resource().Attributes().AsRaw()
@@ -53,12 +53,12 @@ func resourceOf(t *testing.T, o *Options, p *reader.Process, attributes []reader
 	require.NoError(t, err)
 	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(data)
 	require.NoError(t, err)
-	add(t, c, event(reader.KindMetric, func(ev *reader.Event) {
-		ev.Process, ev.ServiceName, ev.Point = p, "", &reader.Point{Type: reader.PointOTLP, Request: request}
+	add(t, c, event(record.KindMetric, func(ev *record.Record) {
+		ev.Process, ev.ServiceName, ev.Point = p, "", &record.Point{Type: record.PointOTLP, Request: request}
 	}))
 	attributesOf := c.TakeMetrics().ResourceMetrics().At(0).Resource().Attributes()
 	assert.Equal(t, resource, attributesOf.AsRaw())
-	for _, f := range c.known(812, cmp.Or(p, &reader.Process{})) {
+	for _, f := range c.known(812, cmp.Or(p, &record.Process{})) {
 		n := 0
 		for name := range attributesOf.All() {
 			if name == f.Name {
@@ -71,8 +71,8 @@ func resourceOf(t *testing.T, o *Options, p *reader.Process, attributes []reader
 }
 
 // anyValue returns a value in OTLP's JSON.
-func anyValue(v reader.Value) string {
-	if v.Type() == reader.TypeInt64 {
+func anyValue(v record.Value) string {
+	if v.Type() == record.TypeInt64 {
 		return fmt.Sprintf(`{"intValue":"%d"}`, v.Int64())
 	}
 	return fmt.Sprintf(`{"stringValue":%q}`, v.Text())
@@ -86,14 +86,14 @@ func TestForgedIdentity(t *testing.T) {
 	}, resourceOf(t, &Options{HostName: "node1.example", NodeName: "node1"}, inPod, forged()))
 
 	// A process outside of containers is in none.
-	outside := &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service"}
+	outside := &record.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service"}
 	assert.Equal(t, map[string]any{
 		"process.pid": int64(812), "process.executable.name": "myapp", "process.linux.cgroup": "/system.slice/myapp.service",
 		"host.name": "web1", "k8s.node.name": "web1", "team": "red",
 	}, resourceOf(t, nil, outside, forged()))
 
 	// What is not known is left to the program: in the root of a cgroup namespace there may be a container.
-	unknown := &reader.Process{PID: 812, Comm: "myapp", Cgroup: "/"}
+	unknown := &record.Process{PID: 812, Comm: "myapp", Cgroup: "/"}
 	assert.Equal(t, map[string]any{
 		"process.pid": int64(812), "process.executable.name": "bank", "container.id": "decade", "k8s.pod.uid": otherPodUID,
 		"process.linux.cgroup": "/", "host.name": "web1", "k8s.node.name": "web1", "team": "red",
@@ -112,7 +112,7 @@ func TestForgedIdentity(t *testing.T) {
 }
 
 // rawOf returns fields as pdata has them.
-func rawOf(fields []reader.Field) map[string]any {
+func rawOf(fields []record.Field) map[string]any {
 	m := pcommon.NewMap()
 	NewConverter(nil).putAll(m, fields, 0)
 	return m.AsRaw()
@@ -120,13 +120,13 @@ func rawOf(fields []reader.Field) map[string]any {
 
 // TestProcessContext: what a program has published is the resource of all of its data, unless a record says something else.
 func TestProcessContext(t *testing.T) {
-	p := &reader.Process{PID: 812, ServiceName: "shop", ResourceJSON: `{"deployment.environment.name":"prod","team":"blue","process.pid":1}`}
+	p := &record.Process{PID: 812, ServiceName: "shop", ResourceJSON: `{"deployment.environment.name":"prod","team":"blue","process.pid":1}`}
 	assert.Equal(t, map[string]any{
 		"service.name": "shop", "deployment.environment.name": "prod", "team": "red", "process.pid": int64(812),
-	}, resourceOf(t, nil, p, []reader.Field{field("team", reader.StringValue("red"))}))
+	}, resourceOf(t, nil, p, []record.Field{field("team", record.StringValue("red"))}))
 
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Process = p }))
+	add(t, c, event(record.KindLog, func(ev *record.Record) { ev.Process = p }))
 	name, _ := c.TakeLogs().ResourceLogs().At(0).Resource().Attributes().Get("service.name")
 	assert.Equal(t, "shop", name.Str())
 }
@@ -143,8 +143,8 @@ func TestResourcesOfProcesses(t *testing.T) {
 	}{{nil, 0, 2}, {nil, 1, 3}, {&Options{OmitPID: true}, 1, 2}} {
 		c := NewConverter(tt.o)
 		for range 2 {
-			for i, p := range []*reader.Process{inPod, &copied, &context} {
-				add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Process, ev.PID = p, 812+int32(i)*tt.pids }))
+			for i, p := range []*record.Process{inPod, &copied, &context} {
+				add(t, c, event(record.KindLog, func(ev *record.Record) { ev.Process, ev.PID = p, 812+int32(i)*tt.pids }))
 			}
 		}
 		assert.Equal(t, tt.want, c.TakeLogs().ResourceLogs().Len())
@@ -152,7 +152,7 @@ func TestResourcesOfProcesses(t *testing.T) {
 	c := NewConverter(nil)
 	for range maxOrigins + 1 {
 		p := *inPod
-		add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Process = &p }))
+		add(t, c, event(record.KindLog, func(ev *record.Record) { ev.Process = &p }))
 	}
 	assert.LessOrEqual(t, len(c.writers.keys), maxOrigins)
 	assert.Equal(t, 1, c.TakeLogs().ResourceLogs().Len())

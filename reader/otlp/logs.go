@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/userevents/userevents-go/internal/eventheader"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -48,19 +48,19 @@ func (c *Converter) appendLog(o origin) plog.LogRecord {
 }
 
 // addLog adds a log record, or an event of KindOther.
-func (c *Converter) addLog(ev *reader.Event) {
+func (c *Converter) addLog(ev *record.Record) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
 	if ev.Undecodable {
 		putMissing(lr.Attributes(), keyRaw, func(v pcommon.Value) {
-			c.logs.bytes += c.set(v, reader.BytesValue(ev.Raw), 0) + len(keyRaw) + memberSize
+			c.logs.bytes += c.set(v, record.BytesValue(ev.Raw), 0) + len(keyRaw) + memberSize
 		})
 	}
 	name := ev.EventName
-	if ev.Kind == reader.KindLog {
+	if ev.Kind == record.KindLog {
 		lr.SetTimestamp(timestamp(ev.Timestamp))
-		if ev.Body.Type() == reader.TypeNull && ev.Message != "" {
-			c.logs.bytes += c.set(lr.Body(), reader.StringValue(ev.Message), 0)
+		if ev.Body.Type() == record.TypeNull && ev.Message != "" {
+			c.logs.bytes += c.set(lr.Body(), record.StringValue(ev.Message), 0)
 		} else {
 			c.logs.bytes += c.set(lr.Body(), ev.Body, 0)
 		}
@@ -81,7 +81,7 @@ func (c *Converter) addLog(ev *reader.Event) {
 	c.logs.bytes += nameSize + severitySize
 }
 
-func (c *Converter) addStart(ev *reader.Event) {
+func (c *Converter) addStart(ev *record.Record) {
 	lr := c.appendLog(c.originOf(ev))
 	c.describe(lr, ev)
 	lr.SetEventName("span.start")
@@ -102,7 +102,7 @@ func (c *Converter) addStart(ev *reader.Event) {
 	c.logs.bytes += jsonSize(ev.Message) + len("span.start")
 }
 
-func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
+func (c *Converter) describe(lr plog.LogRecord, ev *record.Record) {
 	lr.SetObservedTimestamp(timestampOr(ev.Observed, ev.Time))
 	lr.SetTraceID(ev.TraceID)
 	lr.SetSpanID(ev.SpanID)
@@ -112,10 +112,10 @@ func (c *Converter) describe(lr plog.LogRecord, ev *reader.Event) {
 }
 
 // putAttributes puts the attributes of a log record or a span, and returns their approximate size in JSON.
-func (c *Converter) putAttributes(to pcommon.Map, ev *reader.Event) (size int) {
-	c.reserve(to, len(ev.Fields))
-	size = c.putAll(to, ev.Fields, 0) + c.putOrigin(to, ev) + putTruncated(to, ev)
-	if ev.Kind == reader.KindOther && ev.Header != nil {
+func (c *Converter) putAttributes(to pcommon.Map, ev *record.Record) (size int) {
+	c.reserve(to, len(ev.Fields()))
+	size = c.putAll(to, ev.Fields(), 0) + c.putOrigin(to, ev) + putTruncated(to, ev)
+	if ev.Kind == record.KindOther && ev.Header != nil {
 		size += c.putHeader(to, ev.Header)
 	}
 	return size
@@ -129,7 +129,7 @@ func (c *Converter) reserve(to pcommon.Map, n int) {
 }
 
 // putTruncated puts the number of values that the program cut or dropped, and returns its approximate size.
-func putTruncated(to pcommon.Map, ev *reader.Event) (size int) {
+func putTruncated(to pcommon.Map, ev *record.Record) (size int) {
 	if ev.Truncated == 0 {
 		return 0
 	}
@@ -138,7 +138,7 @@ func putTruncated(to pcommon.Map, ev *reader.Event) (size int) {
 }
 
 // putOrigin puts attributes for the origin of a record, and returns their approximate size.
-func (c *Converter) putOrigin(to pcommon.Map, ev *reader.Event) (size int) {
+func (c *Converter) putOrigin(to pcommon.Map, ev *record.Record) (size int) {
 	if ev.TID != 0 && !c.o.OmitThread {
 		putMissing(to, keyThread, func(v pcommon.Value) { v.SetInt(int64(ev.TID)) })
 		size = memberSize + len(keyThread) + numberSize
@@ -152,23 +152,23 @@ func (c *Converter) putOrigin(to pcommon.Map, ev *reader.Event) (size int) {
 }
 
 // putHeader puts the values that only the header of an EventHeader event has.
-func (c *Converter) putHeader(to pcommon.Map, h *reader.Header) (size int) {
-	put := func(name string, v reader.Value) {
+func (c *Converter) putHeader(to pcommon.Map, h *record.Header) (size int) {
+	put := func(name string, v record.Value) {
 		name = keyPrefix + name
 		putMissing(to, name, func(to pcommon.Value) { size += c.set(to, v, 0) + len(name) + memberSize })
 	}
 	number := func(name string, n uint64) {
 		if n != 0 {
-			put(name, reader.Uint64Value(n))
+			put(name, record.Uint64Value(n))
 		}
 	}
 	id := func(name string, id [16]byte) {
 		if id != [16]byte{} {
-			put(name, reader.StringValue(eventheader.UUID(id).String()))
+			put(name, record.StringValue(eventheader.UUID(id).String()))
 		}
 	}
 	if h.Provider != "" {
-		put("provider", reader.StringValue(h.Provider))
+		put("provider", record.StringValue(h.Provider))
 	}
 	number("keyword", h.Keyword)
 	number("opcode", uint64(h.Opcode))
@@ -193,9 +193,9 @@ const (
 )
 
 // addRaw adds a log record that has the fields of a plain event as they are.
-func (c *Converter) addRaw(ev *reader.Event) error {
-	if ev.Kind != reader.KindOther {
-		return fmt.Errorf("%s of process %d: the raw mapping needs plain events, see reader.DecodePlain: %w", ev.Name, ev.PID, fs.ErrInvalid)
+func (c *Converter) addRaw(ev *record.Record) error {
+	if ev.Kind != record.KindOther {
+		return fmt.Errorf("%s of process %d: the raw mapping needs plain records, see record.Decoder.Plain: %w", ev.Name, ev.PID, fs.ErrInvalid)
 	}
 	lr := c.appendLog(c.originOf(ev))
 	lr.SetTimestamp(timestamp(ev.Time))
@@ -204,7 +204,7 @@ func (c *Converter) addRaw(ev *reader.Event) error {
 	lr.SetEventName(name)
 	to := lr.Attributes()
 	c.names = 0
-	c.flat = c.appendFlat(c.flat[:0], "", ev.Fields)
+	c.flat = c.appendFlat(c.flat[:0], "", ev.Fields())
 	c.reserve(to, len(c.flat))
 	size := c.putAll(to, c.flat, 0) + nameSize + rawOwnSize
 	clear(c.flat)
@@ -224,7 +224,7 @@ func (c *Converter) addRaw(ev *reader.Event) error {
 }
 
 // appendFlat appends fields with the members of structs in place of the structs, whose names come before theirs.
-func (c *Converter) appendFlat(dst []reader.Field, prefix string, fields []reader.Field) []reader.Field {
+func (c *Converter) appendFlat(dst []record.Field, prefix string, fields []record.Field) []record.Field {
 	for i := range fields {
 		f := fields[i]
 		if prefix != "" {
@@ -232,7 +232,7 @@ func (c *Converter) appendFlat(dst []reader.Field, prefix string, fields []reade
 		}
 		members := f.Value.Fields()
 		names := len(members) * (len(f.Name) + 1)
-		if f.Value.Type() != reader.TypeMap || c.names+names > maxFlatNames {
+		if f.Value.Type() != record.TypeMap || c.names+names > maxFlatNames {
 			dst = append(dst, f)
 			continue
 		}

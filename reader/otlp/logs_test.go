@@ -12,27 +12,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 func TestLogRecord(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindLog, func(ev *reader.Event) {
-		ev.Severity, ev.SeverityText, ev.Message, ev.EventName = reader.SeverityWarn, "WARN", "cache miss", "cache.miss"
-		ev.Body = reader.StringValue("cache miss")
+	add(t, c, event(record.KindLog, func(ev *record.Record) {
+		ev.Severity, ev.SeverityText, ev.Message, ev.EventName = record.SeverityWarn, "WARN", "cache miss", "cache.miss"
+		ev.Body = record.StringValue("cache miss")
 		ev.TraceID, ev.SpanID, ev.TraceFlags = testTrace, testSpan, 1
 		ev.Timestamp, ev.Observed = happened, happened.Add(time.Second)
 		ev.DroppedAttributes, ev.Truncated = 2, 3
-		ev.Fields = []reader.Field{
-			field("key", reader.StringValue("user:41")), field("shard", reader.Int64Value(-3)), field("ratio", reader.Float64Value(0.5)),
-			field("hit", reader.BoolValue(false)), field("big", reader.Uint64Value(math.MaxUint64)), field("raw", reader.BytesValue([]byte{1, 2})),
-			field("list", reader.ListValue([]reader.Field{field("", reader.Int64Value(1)), field("", reader.StringValue("b"))})),
-			field("map", reader.MapValue([]reader.Field{field("a", reader.Value{})})),
-		}
-		ev.Resource = []reader.Field{field("host.name", reader.StringValue("web1")), field("process.pid", reader.Int64Value(1))}
+		ev.SetFields([]record.Field{
+			field("key", record.StringValue("user:41")), field("shard", record.Int64Value(-3)), field("ratio", record.Float64Value(0.5)),
+			field("hit", record.BoolValue(false)), field("big", record.Uint64Value(math.MaxUint64)), field("raw", record.BytesValue([]byte{1, 2})),
+			field("list", record.ListValue([]record.Field{field("", record.Int64Value(1)), field("", record.StringValue("b"))})),
+			field("map", record.MapValue([]record.Field{field("a", record.Value{})})),
+		})
+		ev.Resource = []record.Field{field("host.name", record.StringValue("web1")), field("process.pid", record.Int64Value(1))}
 		ev.ScopeVersion, ev.ScopeSchemaURL = "1.2", "https://example/1"
-		ev.ScopeAttributes = []reader.Field{field("s", reader.BoolValue(true))}
+		ev.ScopeAttributes = []record.Field{field("s", record.BoolValue(true))}
 	}))
 	assert.Equal(t, 1, c.Pending().LogRecords)
 	logs, traces, metrics := takeJSON(t, c)
@@ -59,9 +59,9 @@ func TestLogRecord(t *testing.T) {
 // attributes take precedence over those of the record's origin.
 func TestLogRecordTimes(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindLog, nil), event(reader.KindLog, func(ev *reader.Event) { ev.Observed = happened }),
-		event(reader.KindLog, func(ev *reader.Event) {
-			ev.Fields = []reader.Field{field("thread.id", reader.StringValue("main")), field("user_events.name", reader.StringValue("mine"))}
+	add(t, c, event(record.KindLog, nil), event(record.KindLog, func(ev *record.Record) { ev.Observed = happened }),
+		event(record.KindLog, func(ev *record.Record) {
+			ev.SetFields([]record.Field{field("thread.id", record.StringValue("main")), field("user_events.name", record.StringValue("mine"))})
 		}))
 	logs := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
 	assert.Equal(t, written, logs.At(0).Timestamp().AsTime())
@@ -82,18 +82,18 @@ func TestOmittedRecordAttributes(t *testing.T) {
 			delete(want, "user_events.name")
 		}
 		c := NewConverter(&o)
-		fields := []reader.Field{field("a", reader.Int64Value(1))}
-		add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Fields = fields }), event(reader.KindSpan, func(ev *reader.Event) { ev.Fields = fields }))
+		fields := []record.Field{field("a", record.Int64Value(1))}
+		add(t, c, event(record.KindLog, func(ev *record.Record) { ev.SetFields(fields) }), event(record.KindSpan, func(ev *record.Record) { ev.SetFields(fields) }))
 		size := c.Pending().LogBytes
 		log := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
 		assert.Equal(t, want, log.Attributes().AsRaw())
 		assert.Equal(t, want, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw())
 
 		other := NewConverter(&o)
-		add(t, other, event(reader.KindLog, nil))
+		add(t, other, event(record.KindLog, nil))
 		assert.Greater(t, size, other.Pending().LogBytes)
-		own := []reader.Field{field("thread.id", reader.StringValue("main")), field("user_events.name", reader.StringValue("mine"))}
-		add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Fields = own }))
+		own := []record.Field{field("thread.id", record.StringValue("main")), field("user_events.name", record.StringValue("mine"))}
+		add(t, c, event(record.KindLog, func(ev *record.Record) { ev.SetFields(own) }))
 		assert.Equal(t, map[string]any{"thread.id": "main", "user_events.name": "mine"},
 			c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().AsRaw())
 	}
@@ -102,14 +102,14 @@ func TestOmittedRecordAttributes(t *testing.T) {
 func TestOtherEvents(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
-		event(reader.KindOther, func(ev *reader.Event) {
+		event(record.KindOther, func(ev *record.Record) {
 			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
-			ev.Fields = []reader.Field{field("a", reader.Int64Value(1)), field("a", reader.Int64Value(2))}
+			ev.SetFields([]record.Field{field("a", record.Int64Value(1)), field("a", record.Int64Value(2))})
 		}),
-		event(reader.KindOther, func(ev *reader.Event) {
+		event(record.KindOther, func(ev *record.Record) {
 			ev.ServiceName, ev.ScopeName, ev.Process, ev.PID, ev.TID = "", "", nil, 0, 0
-			ev.EventName, ev.Severity = "Startup", reader.SeverityError
-			ev.Header = &reader.Header{
+			ev.EventName, ev.Severity = "Startup", record.SeverityError
+			ev.Header = &record.Header{
 				Name: "Startup", Level: 2, Opcode: 1, ID: 7, Version: 1, Tag: 0xffff, Provider: "Prov", Keyword: 1 << 63,
 				ActivityID: [16]byte{1}, RelatedID: [16]byte{2},
 			}
@@ -131,8 +131,8 @@ func TestOtherEvents(t *testing.T) {
 }
 
 func TestSpanStart(t *testing.T) {
-	start := event(reader.KindSpanStart, func(ev *reader.Event) {
-		ev.Message, ev.Timestamp, ev.SpanKind, ev.TraceState = "GET /", happened, reader.SpanKindServer, "a=b"
+	start := event(record.KindSpanStart, func(ev *record.Record) {
+		ev.Message, ev.Timestamp, ev.SpanKind, ev.TraceState = "GET /", happened, record.SpanKindServer, "a=b"
 		ev.TraceID, ev.SpanID, ev.ParentSpanID, ev.TraceFlags = testTrace, testSpan, [8]byte{1}, 1
 	})
 	c := NewConverter(nil)
@@ -153,19 +153,19 @@ func TestSpanStart(t *testing.T) {
 // Records share a resource and a scope only if all values are equal.
 func TestGroups(t *testing.T) {
 	c := NewConverter(nil)
-	edits := []func(*reader.Event){
+	edits := []func(*record.Record){
 		nil,
-		func(ev *reader.Event) { ev.PID = 813 },
-		func(ev *reader.Event) { ev.ServiceName = "other" },
-		func(ev *reader.Event) { ev.Process = &reader.Process{Comm: "c"} },
-		func(ev *reader.Event) { ev.Resource = []reader.Field{field("a", reader.Int64Value(1))} },
-		func(ev *reader.Event) { ev.ScopeName, ev.ScopeVersion = "my/", "package" },
-		func(ev *reader.Event) { ev.ScopeAttributes = []reader.Field{field("a", reader.Int64Value(1))} },
+		func(ev *record.Record) { ev.PID = 813 },
+		func(ev *record.Record) { ev.ServiceName = "other" },
+		func(ev *record.Record) { ev.Process = &record.Process{Comm: "c"} },
+		func(ev *record.Record) { ev.Resource = []record.Field{field("a", record.Int64Value(1))} },
+		func(ev *record.Record) { ev.ScopeName, ev.ScopeVersion = "my/", "package" },
+		func(ev *record.Record) { ev.ScopeAttributes = []record.Field{field("a", record.Int64Value(1))} },
 	}
 	for range 2 {
 		for _, edit := range edits {
-			add(t, c, event(reader.KindLog, edit), event(reader.KindSpan, edit), event(reader.KindMetric, func(ev *reader.Event) {
-				ev.Message, ev.Point = "m", &reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(1)}
+			add(t, c, event(record.KindLog, edit), event(record.KindSpan, edit), event(record.KindMetric, func(ev *record.Record) {
+				ev.Message, ev.Point = "m", &record.Point{Type: record.PointGauge, Value: record.Int64Value(1)}
 				if edit != nil {
 					edit(ev)
 				}
@@ -202,7 +202,7 @@ func TestOriginsAreBounded(t *testing.T) {
 		c := NewConverter(nil)
 		for i := range n {
 			text := strconv.Itoa(i) + strings.Repeat("x", size)
-			add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.ServiceName, ev.ScopeName, ev.PID = text, text, int32(i) }))
+			add(t, c, event(record.KindLog, func(ev *record.Record) { ev.ServiceName, ev.ScopeName, ev.PID = text, text, int32(i) }))
 			require.LessOrEqual(t, len(c.origins.resources), maxOrigins)
 			require.LessOrEqual(t, c.origins.resourceBytes, maxOriginBytes)
 			require.LessOrEqual(t, c.origins.scopeBytes, maxOriginBytes)
@@ -213,14 +213,14 @@ func TestOriginsAreBounded(t *testing.T) {
 
 // Texts and bytes of an event share the record's memory, which changes with the next one.
 func TestNothingIsKept(t *testing.T) {
-	d, err := reader.NewDecoder("user_events", tracepoint.Format{Name: "e", Fields: []tracepoint.FormatField{
+	d, err := record.NewDecoder("user_events", tracepoint.Format{Name: "e", Fields: []tracepoint.FormatField{
 		{Name: "text", Type: tracepoint.Array(tracepoint.Char, 8), Size: 8},
 		{Name: "raw", Type: tracepoint.Array(tracepoint.U8, 3), Offset: 8, Size: 3},
 	}})
 	require.NoError(t, err)
 	raw := []byte("before\x00\x00\x01\x02\x03")
-	var ev reader.Event
-	require.NoError(t, d.Decode(raw, &ev, &reader.DecodeOptions{Reuse: true}))
+	var ev record.Record
+	require.NoError(t, d.DecodeReuse(raw, &ev))
 	c := NewConverter(nil)
 	add(t, c, &ev)
 	clear(raw)
@@ -232,11 +232,11 @@ func TestNothingIsKept(t *testing.T) {
 
 func TestManyFields(t *testing.T) {
 	c := NewConverter(nil)
-	var fields []reader.Field
+	var fields []record.Field
 	for i := range 10_000 {
-		fields = append(fields, field(strings.Repeat("k", i%5000), reader.Int64Value(int64(i))))
+		fields = append(fields, field(strings.Repeat("k", i%5000), record.Int64Value(int64(i))))
 	}
-	add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Fields = fields }))
+	add(t, c, event(record.KindOther, func(ev *record.Record) { ev.SetFields(fields) }))
 	attributes := c.TakeLogs().ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
 	assert.Equal(t, 5000+2, attributes.Len())
 	last, _ := attributes.Get("kkk")
@@ -246,14 +246,14 @@ func TestManyFields(t *testing.T) {
 // Texts of programs may have any bytes.
 func TestHostileText(t *testing.T) {
 	c := NewConverter(nil)
-	deep := reader.Int64Value(1)
+	deep := record.Int64Value(1)
 	for range 3 * maxDepth {
-		deep = reader.ListValue([]reader.Field{{Value: deep}})
+		deep = record.ListValue([]record.Field{{Value: deep}})
 	}
 	hostile := "\x00\x1b[2J\"\\\u202e\xff\xfe" + strings.Repeat("\x01", 200)
-	add(t, c, event(reader.KindLog, func(ev *reader.Event) {
-		ev.Body, ev.EventName, ev.SeverityText, ev.ServiceName, ev.ScopeName = reader.StringValue(hostile), hostile, hostile, hostile, hostile
-		ev.Fields = []reader.Field{field(hostile, reader.StringValue(hostile)), field("deep", deep), field("NaN", reader.Float64Value(math.Inf(-1)))}
+	add(t, c, event(record.KindLog, func(ev *record.Record) {
+		ev.Body, ev.EventName, ev.SeverityText, ev.ServiceName, ev.ScopeName = record.StringValue(hostile), hostile, hostile, hostile, hostile
+		ev.SetFields([]record.Field{field(hostile, record.StringValue(hostile)), field("deep", deep), field("NaN", record.Float64Value(math.Inf(-1)))})
 	}))
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `\u0000\u001b[2J\"\\`+"\u202e\uFFFD")
@@ -267,13 +267,13 @@ func TestMemoryOfOrigins(t *testing.T) {
 	testscale.HostOnly(t)
 	c := NewConverter(nil)
 	before := heapSize()
-	text := reader.StringValue(strings.Repeat("x", chunkSize/8))
+	text := record.StringValue(strings.Repeat("x", chunkSize/8))
 	for i := range 1000 {
-		add(t, c, event(reader.KindLog, func(ev *reader.Event) {
+		add(t, c, event(record.KindLog, func(ev *record.Record) {
 			ev.PID, ev.ScopeName = int32(i), "scope "+strconv.Itoa(i)
-			ev.ScopeAttributes = []reader.Field{field("a", reader.StringValue("b"))}
+			ev.ScopeAttributes = []record.Field{field("a", record.StringValue("b"))}
 			for range 8 {
-				ev.Fields = append(ev.Fields, field("text", text))
+				ev.SetFields(append(ev.Fields(), field("text", text)))
 			}
 		}))
 		c.TakeLogs()
@@ -286,7 +286,7 @@ func TestMemoryOfOrigins(t *testing.T) {
 // A header without a provider has no attribute for it.
 func TestHeaderWithoutProvider(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Header = &reader.Header{ID: 7} }))
+	add(t, c, event(record.KindOther, func(ev *record.Record) { ev.Header = &record.Header{ID: 7} }))
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `"user_events.id"`)
 	assert.NotContains(t, logs, "user_events.provider")
@@ -295,7 +295,7 @@ func TestHeaderWithoutProvider(t *testing.T) {
 // A start of a span without a time has the time of its record.
 func TestStartWithoutTime(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindSpanStart, nil))
+	add(t, c, event(record.KindSpanStart, nil))
 	logs, _, _ := takeJSON(t, c)
 	assert.Contains(t, logs, `"timeUnixNano":`+writtenJSON)
 }
@@ -304,7 +304,7 @@ func TestStartWithoutTime(t *testing.T) {
 func TestUndecodable(t *testing.T) {
 	c := NewConverter(nil)
 	for _, undecodable := range []bool{true, false} {
-		add(t, c, event(reader.KindOther, func(ev *reader.Event) { ev.Raw, ev.Undecodable = []byte{1, 2, 255}, undecodable }))
+		add(t, c, event(record.KindOther, func(ev *record.Record) { ev.Raw, ev.Undecodable = []byte{1, 2, 255}, undecodable }))
 		logs, _, _ := takeJSON(t, c)
 		const raw = `{"key":"user_events.raw","value":{"bytesValue":"AQL/"}}`
 		if undecodable {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // heapSize returns the memory in use.
@@ -28,42 +28,45 @@ func heapSize() int {
 // TestMemoryOfData: the memory of a converter is proportional to the sizes that it reports, for usual and for hostile events.
 func TestMemoryOfData(t *testing.T) {
 	testscale.HostOnly(t)
-	many := func(n int) (list []reader.Field) {
+	many := func(n int) (list []record.Field) {
 		for i := range n {
-			list = append(list, field(fmt.Sprintf("%x", i), reader.Value{}))
+			list = append(list, field(fmt.Sprintf("%x", i), record.Value{}))
 		}
 		return list
 	}
-	ones := make([]reader.Field, 30_000)
+	ones := make([]record.Field, 30_000)
 	resource := 0
-	requestOf := func(unit string) func(ev *reader.Event) {
+	requestOf := func(unit string) func(ev *record.Record) {
 		b := bytes.Repeat([]byte(unit), 60_000/len(unit))
-		return func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointOTLP, Request: b} }
+		return func(ev *record.Record) { ev.Point = &record.Point{Type: record.PointOTLP, Request: b} }
 	}
 	for name, c := range map[string]struct {
-		kind reader.Kind
-		edit func(ev *reader.Event)
+		kind record.Kind
+		edit func(ev *record.Record)
 	}{
-		"small log records": {reader.KindLog, nil},
-		"usual log records": {reader.KindLog, func(ev *reader.Event) {
-			ev.Body, ev.Fields = reader.StringValue("GET /users/{id}"), []reader.Field{field("http.route", reader.StringValue("/")), field("n", reader.Int64Value(1))}
+		"small log records": {record.KindLog, nil},
+		"usual log records": {record.KindLog, func(ev *record.Record) {
+			ev.Body = record.StringValue("GET /users/{id}")
+			ev.SetFields([]record.Field{field("http.route", record.StringValue("/")), field("n", record.Int64Value(1))})
 		}},
-		"tiny attributes": {reader.KindLog, func(ev *reader.Event) { ev.Fields = many(100) }},
-		"many attributes": {reader.KindLog, func(ev *reader.Event) { ev.Fields = many(10_000) }},
-		"lists":           {reader.KindLog, func(ev *reader.Event) { ev.Fields = []reader.Field{field("l", reader.ListValue(ones))} }},
-		"large texts":     {reader.KindLog, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 60_000)) }},
-		"medium texts":    {reader.KindLog, func(ev *reader.Event) { ev.Body = reader.StringValue(strings.Repeat("x", 8_000)) }},
-		"spans":           {reader.KindSpan, nil},
-		"points":          {reader.KindMetric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(1)} }},
-		"different points": {reader.KindMetric, func(ev *reader.Event) {
+		"tiny attributes": {record.KindLog, func(ev *record.Record) { ev.SetFields(many(100)) }},
+		"many attributes": {record.KindLog, func(ev *record.Record) { ev.SetFields(many(10_000)) }},
+		"lists":           {record.KindLog, func(ev *record.Record) { ev.SetFields([]record.Field{field("l", record.ListValue(ones))}) }},
+		"large texts":     {record.KindLog, func(ev *record.Record) { ev.Body = record.StringValue(strings.Repeat("x", 60_000)) }},
+		"medium texts":    {record.KindLog, func(ev *record.Record) { ev.Body = record.StringValue(strings.Repeat("x", 8_000)) }},
+		"spans":           {record.KindSpan, nil},
+		"points": {record.KindMetric, func(ev *record.Record) {
+			ev.Point = &record.Point{Type: record.PointGauge, Value: record.Int64Value(1)}
+		}},
+		"different points": {record.KindMetric, func(ev *record.Record) {
 			ev.Message = fmt.Sprint(resource)
-			ev.PID, ev.Point = int32(resource), &reader.Point{Type: reader.PointHistogram, Bounds: []float64{1}, BucketCounts: []uint64{1, 2}}
+			ev.PID, ev.Point = int32(resource), &record.Point{Type: record.PointHistogram, Bounds: []float64{1}, BucketCounts: []uint64{1, 2}}
 		}},
-		"resources":                    {reader.KindLog, func(ev *reader.Event) { ev.ServiceName = fmt.Sprint(resource) }},
-		"scopes":                       {reader.KindSpan, func(ev *reader.Event) { ev.ScopeName = fmt.Sprint(resource) }},
-		"requests of empty resources":  {reader.KindMetric, requestOf("\x0a\x00")},
-		"requests of empty attributes": {reader.KindMetric, requestOf("\x0a\x04\x0a\x02\x0a\x00")},
-		"requests of empty points":     {reader.KindMetric, requestOf("\x0a\x0a\x12\x08\x12\x06\x2a\x04\x0a\x02\x3a\x00")},
+		"resources":                    {record.KindLog, func(ev *record.Record) { ev.ServiceName = fmt.Sprint(resource) }},
+		"scopes":                       {record.KindSpan, func(ev *record.Record) { ev.ScopeName = fmt.Sprint(resource) }},
+		"requests of empty resources":  {record.KindMetric, requestOf("\x0a\x00")},
+		"requests of empty attributes": {record.KindMetric, requestOf("\x0a\x04\x0a\x02\x0a\x00")},
+		"requests of empty points":     {record.KindMetric, requestOf("\x0a\x0a\x12\x08\x12\x06\x2a\x04\x0a\x02\x3a\x00")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const size = 8 << 20
@@ -86,20 +89,20 @@ func TestMemoryOfData(t *testing.T) {
 func TestMemoryOfWaiting(t *testing.T) {
 	testscale.HostOnly(t)
 	const limit = 4 << 20
-	for name, edit := range map[string]func(ev *reader.Event){
+	for name, edit := range map[string]func(ev *record.Record){
 		"small events": nil,
-		"large events": func(ev *reader.Event) { ev.Message = strings.Repeat("x", 10_000) },
-		"links":        func(ev *reader.Event) { ev.Kind = reader.KindSpanLink },
-		"spans":        func(ev *reader.Event) { ev.Kind, ev.EventCount = reader.KindSpan, 7 },
-		"one span":     func(ev *reader.Event) { ev.SpanID = [8]byte{1} },
-		"processes":    func(ev *reader.Event) { ev.PID = int32(binary.BigEndian.Uint64(ev.SpanID[:])) },
+		"large events": func(ev *record.Record) { ev.Message = strings.Repeat("x", 10_000) },
+		"links":        func(ev *record.Record) { ev.Kind = record.KindSpanLink },
+		"spans":        func(ev *record.Record) { ev.Kind, ev.EventCount = record.KindSpan, 7 },
+		"one span":     func(ev *record.Record) { ev.SpanID = [8]byte{1} },
+		"processes":    func(ev *record.Record) { ev.PID = int32(binary.BigEndian.Uint64(ev.SpanID[:])) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := NewConverter(&Options{MaxSpans: 1 << 30, MaxBytes: limit, MaxWait: time.Hour})
 			add(t, c, recordsOf(0, 1, 1)...)
 			before := heapSize()
 			for i := range 30_000 {
-				ev := span(reader.KindSpanEvent, 0, func(ev *reader.Event) { ev.SpanID = spanID(i + 1) })
+				ev := span(record.KindSpanEvent, 0, func(ev *record.Record) { ev.SpanID = spanID(i + 1) })
 				if edit != nil {
 					edit(ev)
 				}

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 const (
@@ -19,8 +19,8 @@ const (
 type metricKey struct {
 	origin      origin
 	name, unit  string
-	kind        reader.PointType
-	temporality reader.Temporality
+	kind        record.PointType
+	temporality record.Temporality
 	monotonic   bool
 }
 
@@ -51,7 +51,7 @@ func (m *metrics) reset() {
 }
 
 // metric returns the metric of an event's data point.
-func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
+func (c *Converter) metric(o origin, ev *record.Record) pmetric.Metric {
 	p := ev.Point
 	key := metricKey{o, ev.Message, p.Unit, p.Type, p.Temporality, p.Monotonic}
 	if m, ok := c.metrics.metrics[key]; ok {
@@ -64,14 +64,14 @@ func (c *Converter) metric(o origin, ev *reader.Event) pmetric.Metric {
 	c.metrics.bytes += metricSize + jsonSize(key.name) + jsonSize(key.unit)
 	temporality := pmetric.AggregationTemporality(p.Temporality)
 	switch p.Type {
-	case reader.PointSum:
+	case record.PointSum:
 		m.SetEmptySum().SetAggregationTemporality(temporality)
 		m.Sum().SetIsMonotonic(p.Monotonic)
-	case reader.PointHistogram:
+	case record.PointHistogram:
 		m.SetEmptyHistogram().SetAggregationTemporality(temporality)
-	case reader.PointExponentialHistogram:
+	case record.PointExponentialHistogram:
 		m.SetEmptyExponentialHistogram().SetAggregationTemporality(temporality)
-	case reader.PointSummary:
+	case record.PointSummary:
 		m.SetEmptySummary()
 	default:
 		m.SetEmptyGauge()
@@ -86,9 +86,9 @@ type point interface {
 	SetStartTimestamp(pcommon.Timestamp)
 }
 
-func (c *Converter) addPoint(ev *reader.Event) {
+func (c *Converter) addPoint(ev *record.Record) {
 	o := c.originOf(ev)
-	if ev.Point.Type == reader.PointExemplar {
+	if ev.Point.Type == record.PointExemplar {
 		c.addExemplar(o, ev)
 		return
 	}
@@ -122,7 +122,7 @@ func (c *Converter) addPoint(ev *reader.Event) {
 }
 
 // describePoint sets the fields that all data points share, and returns their approximate size in JSON.
-func (c *Converter) describePoint(p point, o origin, ev *reader.Event, exemplars pmetric.ExemplarSlice) (size int) {
+func (c *Converter) describePoint(p point, o origin, ev *record.Record, exemplars pmetric.ExemplarSlice) (size int) {
 	p.SetTimestamp(timestampOr(ev.Timestamp, ev.Time))
 	p.SetStartTimestamp(timestamp(ev.Point.StartTime))
 	l := c.metrics.last[ev.PID]
@@ -131,14 +131,14 @@ func (c *Converter) describePoint(p point, o origin, ev *reader.Event, exemplars
 		c.metrics.last[ev.PID] = l
 	}
 	l.origin, l.name, l.unit, l.exemplars = o, c.texts.keep(ev.Message), c.texts.keep(ev.Point.Unit), exemplars
-	l.attributes = reader.AppendJSON(l.attributes[:0], ev.Fields)
-	return c.putAll(p.Attributes(), ev.Fields, 0)
+	l.attributes = record.AppendJSON(l.attributes[:0], ev.Fields())
+	return c.putAll(p.Attributes(), ev.Fields(), 0)
 }
 
 // addExemplar adds an exemplar to the last point of its process if both have the same metric and series.
-func (c *Converter) addExemplar(o origin, ev *reader.Event) {
+func (c *Converter) addExemplar(o origin, ev *record.Record) {
 	l := c.metrics.last[ev.PID]
-	if l == nil || l.origin != o || l.name != ev.Message || l.unit != ev.Point.Unit || !bytes.Equal(l.attributes, reader.AppendJSON(nil, ev.Fields)) {
+	if l == nil || l.origin != o || l.name != ev.Message || l.unit != ev.Point.Unit || !bytes.Equal(l.attributes, record.AppendJSON(nil, ev.Fields())) {
 		c.stats.OrphanExemplars++
 		return
 	}
@@ -154,7 +154,7 @@ func (c *Converter) addExemplar(o origin, ev *reader.Event) {
 	c.metrics.bytes += exemplarSize + c.putAll(e.FilteredAttributes(), ev.Point.FilteredAttributes, 0)
 }
 
-func (c *Converter) addRequest(ev *reader.Event) error {
+func (c *Converter) addRequest(ev *record.Record) error {
 	data, err := (&pmetric.ProtoUnmarshaler{}).UnmarshalMetrics(ev.Point.Request)
 	if err != nil {
 		return err
@@ -178,12 +178,12 @@ const maxExact = 1 << 53
 
 // exactInt returns an integer beyond maxExact. All other numbers become float64, so that the points of a series have
 // one type: the text of a value does not tell an integer from a whole float.
-func exactInt(v reader.Value) (i int64, ok bool) {
+func exactInt(v record.Value) (i int64, ok bool) {
 	i = v.Int64()
-	return i, v.Type() == reader.TypeInt64 && (i > maxExact || i < -maxExact)
+	return i, v.Type() == record.TypeInt64 && (i > maxExact || i < -maxExact)
 }
 
-func setNumber(p pmetric.NumberDataPoint, v reader.Value) {
+func setNumber(p pmetric.NumberDataPoint, v record.Value) {
 	if i, ok := exactInt(v); ok {
 		p.SetIntValue(i)
 	} else {
@@ -192,13 +192,13 @@ func setNumber(p pmetric.NumberDataPoint, v reader.Value) {
 }
 
 // ifKnown calls set with a number unless it is null.
-func ifKnown(v reader.Value, set func(float64)) {
-	if v.Type() != reader.TypeNull {
+func ifKnown(v record.Value, set func(float64)) {
+	if v.Type() != record.TypeNull {
 		set(v.Float64())
 	}
 }
 
-func setHistogram(p pmetric.HistogramDataPoint, from *reader.Point) {
+func setHistogram(p pmetric.HistogramDataPoint, from *record.Point) {
 	p.SetCount(from.Count)
 	ifKnown(from.Sum, p.SetSum)
 	ifKnown(from.Min, p.SetMin)
@@ -210,7 +210,7 @@ func setHistogram(p pmetric.HistogramDataPoint, from *reader.Point) {
 	}
 }
 
-func setExpHistogram(p pmetric.ExponentialHistogramDataPoint, from *reader.Point) {
+func setExpHistogram(p pmetric.ExponentialHistogramDataPoint, from *record.Point) {
 	p.SetCount(from.Count)
 	ifKnown(from.Sum, p.SetSum)
 	ifKnown(from.Min, p.SetMin)
@@ -222,12 +222,12 @@ func setExpHistogram(p pmetric.ExponentialHistogramDataPoint, from *reader.Point
 	setBuckets(p.Negative(), &from.Negative)
 }
 
-func setBuckets(to pmetric.ExponentialHistogramDataPointBuckets, from *reader.Buckets) {
+func setBuckets(to pmetric.ExponentialHistogramDataPointBuckets, from *record.Buckets) {
 	to.SetOffset(from.Offset)
 	to.BucketCounts().FromRaw(from.Counts)
 }
 
-func setSummary(p pmetric.SummaryDataPoint, from *reader.Point) {
+func setSummary(p pmetric.SummaryDataPoint, from *record.Point) {
 	p.SetCount(from.Count)
 	ifKnown(from.Sum, p.SetSum)
 	for _, q := range from.Quantiles {

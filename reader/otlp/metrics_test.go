@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // pointOf returns an event that is a data point of the metric "requests".
-func pointOf(p reader.Point, edit func(ev *reader.Event)) *reader.Event {
-	return event(reader.KindMetric, func(ev *reader.Event) {
+func pointOf(p record.Point, edit func(ev *record.Record)) *record.Record {
+	return event(record.KindMetric, func(ev *record.Record) {
 		p.Unit, p.StartTime = "{request}", happened.Add(-time.Minute)
 		ev.Message, ev.Timestamp, ev.Point = "requests", happened, &p
-		ev.Fields = []reader.Field{field("route", reader.StringValue("/"))}
+		ev.SetFields([]record.Field{field("route", record.StringValue("/"))})
 		if edit != nil {
 			edit(ev)
 		}
@@ -30,44 +30,44 @@ func metricsJSON(metrics string) string {
 }
 
 func TestPoints(t *testing.T) {
-	number := reader.Float64Value
+	number := record.Float64Value
 	for name, test := range map[string]struct {
-		point reader.Point
+		point record.Point
 		want  string
 	}{
 		"gauge": {
-			reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(-3)},
+			record.Point{Type: record.PointGauge, Value: record.Int64Value(-3)},
 			`"gauge":{"dataPoints":[{"asDouble":-3,` + pointJSON + `}]}`,
 		},
 		"large integer": {
-			reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(1<<53 + 1)},
+			record.Point{Type: record.PointGauge, Value: record.Int64Value(1<<53 + 1)},
 			`"gauge":{"dataPoints":[{"asInt":"9007199254740993",` + pointJSON + `}]}`,
 		},
 		"sum": {
-			reader.Point{Type: reader.PointSum, Value: number(0.5), Temporality: reader.TemporalityDelta, Monotonic: true},
+			record.Point{Type: record.PointSum, Value: number(0.5), Temporality: record.TemporalityDelta, Monotonic: true},
 			`"sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"asDouble":0.5,` + pointJSON + `}]}`,
 		},
 		"histogram": {
-			reader.Point{
-				Type: reader.PointHistogram, Temporality: reader.TemporalityCumulative, Count: 3, Sum: number(4), Min: number(0.5), Max: number(2),
+			record.Point{
+				Type: record.PointHistogram, Temporality: record.TemporalityCumulative, Count: 3, Sum: number(4), Min: number(0.5), Max: number(2),
 				Bounds: []float64{1, 2}, BucketCounts: []uint64{1, 0, 2},
 			},
 			`"histogram":{"aggregationTemporality":2,"dataPoints":[{"count":"3","sum":4,"min":0.5,"max":2,"explicitBounds":[1,2],"bucketCounts":["1","0","2"],` + pointJSON + `}]}`,
 		},
 		"histogram without what is not known, and buckets that are cut": {
-			reader.Point{Type: reader.PointHistogram, Temporality: reader.TemporalityDelta, Count: 3, Bounds: []float64{1, 2}, BucketCounts: []uint64{1}},
+			record.Point{Type: record.PointHistogram, Temporality: record.TemporalityDelta, Count: 3, Bounds: []float64{1, 2}, BucketCounts: []uint64{1}},
 			`"histogram":{"aggregationTemporality":1,"dataPoints":[{"count":"3",` + pointJSON + `}]}`,
 		},
 		"exponential histogram": {
-			reader.Point{
-				Type: reader.PointExponentialHistogram, Temporality: reader.TemporalityDelta, Count: 6, Sum: number(4), Min: number(-1), Max: number(2), Scale: -2, ZeroCount: 1,
-				ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -3, Counts: []uint64{1, 2}}, Negative: reader.Buckets{Offset: 4, Counts: []uint64{2}},
+			record.Point{
+				Type: record.PointExponentialHistogram, Temporality: record.TemporalityDelta, Count: 6, Sum: number(4), Min: number(-1), Max: number(2), Scale: -2, ZeroCount: 1,
+				ZeroThreshold: 0.25, Positive: record.Buckets{Offset: -3, Counts: []uint64{1, 2}}, Negative: record.Buckets{Offset: 4, Counts: []uint64{2}},
 			},
 			`"exponentialHistogram":{"aggregationTemporality":1,"dataPoints":[{"count":"6","sum":4,"min":-1,"max":2,"scale":-2,"zeroCount":"1","zeroThreshold":0.25,
 			"positive":{"offset":-3,"bucketCounts":["1","2"]},"negative":{"offset":4,"bucketCounts":["2"]},` + pointJSON + `}]}`,
 		},
 		"summary": {
-			reader.Point{Type: reader.PointSummary, Count: 3, Sum: number(4), Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1}}},
+			record.Point{Type: record.PointSummary, Count: 3, Sum: number(4), Quantiles: []record.Quantile{{Quantile: 0.5, Value: 1}}},
 			`"summary":{"dataPoints":[{"count":"3","sum":4,"quantileValues":[{"quantile":0.5,"value":1}],` + pointJSON + `}]}`,
 		},
 	} {
@@ -85,13 +85,13 @@ func TestPoints(t *testing.T) {
 // Points of one metric are in one metric, for any points between them.
 func TestPointsOfAMetric(t *testing.T) {
 	c := NewConverter(nil)
-	sum := reader.Point{Type: reader.PointSum, Temporality: reader.TemporalityDelta, Monotonic: true, Value: reader.Int64Value(1)}
+	sum := record.Point{Type: record.PointSum, Temporality: record.TemporalityDelta, Monotonic: true, Value: record.Int64Value(1)}
 	cumulative, upDown := sum, sum
-	cumulative.Temporality, upDown.Monotonic = reader.TemporalityCumulative, false
+	cumulative.Temporality, upDown.Monotonic = record.TemporalityCumulative, false
 	for range 2 {
 		add(t, c, pointOf(sum, nil), pointOf(cumulative, nil), pointOf(upDown, nil),
-			pointOf(reader.Point{Type: reader.PointGauge}, nil), pointOf(sum, func(ev *reader.Event) { ev.Message = "errors" }),
-			pointOf(sum, func(ev *reader.Event) { ev.Point.Unit = "1" }))
+			pointOf(record.Point{Type: record.PointGauge}, nil), pointOf(sum, func(ev *record.Record) { ev.Message = "errors" }),
+			pointOf(sum, func(ev *record.Record) { ev.Point.Unit = "1" }))
 	}
 	metrics := c.TakeMetrics().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
 	require.Equal(t, 6, metrics.Len())
@@ -99,10 +99,10 @@ func TestPointsOfAMetric(t *testing.T) {
 }
 
 func TestExemplars(t *testing.T) {
-	exemplar := func(edit func(ev *reader.Event)) *reader.Event {
-		return pointOf(reader.Point{
-			Type: reader.PointExemplar, Value: reader.Float64Value(0.75), FilteredAttributes: []reader.Field{field("user", reader.StringValue("u"))},
-		}, func(ev *reader.Event) {
+	exemplar := func(edit func(ev *record.Record)) *record.Record {
+		return pointOf(record.Point{
+			Type: record.PointExemplar, Value: record.Float64Value(0.75), FilteredAttributes: []record.Field{field("user", record.StringValue("u"))},
+		}, func(ev *record.Record) {
 			ev.TraceID, ev.SpanID = testTrace, testSpan
 			if edit != nil {
 				edit(ev)
@@ -112,12 +112,12 @@ func TestExemplars(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
 		exemplar(nil), // before its point
-		pointOf(reader.Point{Type: reader.PointSum, Temporality: reader.TemporalityDelta, Value: reader.Float64Value(1)}, nil),
-		pointOf(reader.Point{Type: reader.PointGauge}, func(ev *reader.Event) { ev.PID = 813 }), // another process
+		pointOf(record.Point{Type: record.PointSum, Temporality: record.TemporalityDelta, Value: record.Float64Value(1)}, nil),
+		pointOf(record.Point{Type: record.PointGauge}, func(ev *record.Record) { ev.PID = 813 }), // another process
 		exemplar(nil),
-		exemplar(func(ev *reader.Event) { ev.Point.Value = reader.Int64Value(1 << 60) }),
-		exemplar(func(ev *reader.Event) { ev.Fields = nil }), // another series
-		exemplar(func(ev *reader.Event) { ev.Message = "errors" }))
+		exemplar(func(ev *record.Record) { ev.Point.Value = record.Int64Value(1 << 60) }),
+		exemplar(func(ev *record.Record) { ev.SetFields(nil) }), // another series
+		exemplar(func(ev *record.Record) { ev.Message = "errors" }))
 	_, _, metrics := takeJSON(t, c)
 	assert.Contains(t, metrics, `"exemplars":[{`)
 	assert.Equal(t, Stats{DataPoints: 2, OrphanExemplars: 3}, c.Stats())
@@ -153,7 +153,7 @@ func TestRequest(t *testing.T) {
 	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(sent)
 	require.NoError(t, err)
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindMetric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointOTLP, Request: request} }))
+	add(t, c, event(record.KindMetric, func(ev *record.Record) { ev.Point = &record.Point{Type: record.PointOTLP, Request: request} }))
 	assert.Equal(t, 2, c.Pending().DataPoints)
 	_, _, metrics := takeJSON(t, c)
 	rest := `"scopeMetrics":[{"scope":{},"metrics":[{"name":"requests","description":"all of them","gauge":{"dataPoints":[{"asInt":"3"}]}}]}]`
@@ -161,8 +161,8 @@ func TestRequest(t *testing.T) {
 		{"key":"process.pid","value":{"intValue":"812"}},{"key":"process.executable.name","value":{"stringValue":"myapp"}},
 		{"key":"container.id","value":{"stringValue":"c0ffee"}}]},`+rest+`}]}`, metrics)
 
-	err = c.Add(event(reader.KindMetric, func(ev *reader.Event) {
-		ev.Point = &reader.Point{Type: reader.PointOTLP, Request: request[:len(request)-1]}
+	err = c.Add(event(record.KindMetric, func(ev *record.Record) {
+		ev.Point = &record.Point{Type: record.PointOTLP, Request: request[:len(request)-1]}
 	}))
 	assert.ErrorContains(t, err, "myapp_x of process 812: request of OTLP: ")
 	assert.Equal(t, Stats{DataPoints: 2, Malformed: 1}, c.Stats())

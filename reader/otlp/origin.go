@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Limits for the cache of resources, and for that of scopes.
@@ -98,7 +98,7 @@ type origins struct {
 }
 
 // originOf returns the origin of an event. Its texts do not keep those of records in memory.
-func (c *Converter) originOf(ev *reader.Event) origin {
+func (c *Converter) originOf(ev *record.Record) origin {
 	o := &c.origins
 	key := o.key[:0]
 	if !c.o.OmitPID {
@@ -106,10 +106,10 @@ func (c *Converter) originOf(ev *reader.Event) origin {
 	}
 	key = append(key, c.keyOf(ev.Process)[:]...)
 	key = appendTexts(key, ev.ServiceName)
-	key = reader.AppendJSON(key, ev.Resource)
+	key = record.AppendJSON(key, ev.Resource)
 	scope := len(key)
 	key = appendTexts(key, ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL)
-	key = reader.AppendJSON(key, ev.ScopeAttributes)
+	key = record.AppendJSON(key, ev.ScopeAttributes)
 	o.key = key
 	if bytes.Equal(key, o.lastKey) { // as mostly
 		return o.last
@@ -122,7 +122,7 @@ func (c *Converter) originOf(ev *reader.Event) origin {
 }
 
 // resourceOf returns the resource of an event, whose data is key.
-func (c *Converter) resourceOf(ev *reader.Event, key []byte) *resource {
+func (c *Converter) resourceOf(ev *record.Record, key []byte) *resource {
 	o := &c.origins
 	if r := o.resources[string(key)]; r != nil {
 		return r
@@ -130,7 +130,7 @@ func (c *Converter) resourceOf(ev *reader.Event, key []byte) *resource {
 	r := &resource{attributes: pcommon.NewMap()}
 	r.size = c.putAll(r.attributes, ev.Resource, 0)
 	if ev.ServiceName != "" {
-		r.size += c.set(r.attributes.PutEmpty(keyServiceName), reader.StringValue(ev.ServiceName), 0) + memberSize
+		r.size += c.set(r.attributes.PutEmpty(keyServiceName), record.StringValue(ev.ServiceName), 0) + memberSize
 	}
 	r.size += c.identify(r.attributes, ev)
 	if o.resourceBytes += len(key) + r.size; len(o.resources) == maxOrigins || o.resourceBytes > maxOriginBytes {
@@ -142,7 +142,7 @@ func (c *Converter) resourceOf(ev *reader.Event, key []byte) *resource {
 }
 
 // scopeOf returns the scope of an event, whose data is key.
-func (c *Converter) scopeOf(ev *reader.Event, key []byte) *scope {
+func (c *Converter) scopeOf(ev *record.Record, key []byte) *scope {
 	o := &c.origins
 	if s := o.scopes[string(key)]; s != nil {
 		return s
@@ -182,8 +182,8 @@ const (
 
 // writers caches what tells the resources of processes apart, without their ids. A Process does not change.
 type writers struct {
-	keys   map[*reader.Process]writerKey
-	last   *reader.Process
+	keys   map[*record.Process]writerKey
+	last   *record.Process
 	key    writerKey // of last
 	buffer []byte
 }
@@ -192,7 +192,7 @@ type writers struct {
 type writerKey [sha256.Size]byte
 
 // keyOf returns the key of the process that wrote an event.
-func (c *Converter) keyOf(p *reader.Process) *writerKey {
+func (c *Converter) keyOf(p *record.Process) *writerKey {
 	w := &c.writers
 	if p == w.last && w.keys != nil {
 		return &w.key
@@ -200,10 +200,10 @@ func (c *Converter) keyOf(p *reader.Process) *writerKey {
 	key, ok := w.keys[p]
 	if !ok {
 		if w.keys == nil || len(w.keys) == maxOrigins {
-			w.keys = map[*reader.Process]writerKey{}
+			w.keys = map[*record.Process]writerKey{}
 		}
 		if p != nil {
-			w.buffer = reader.AppendJSON(w.buffer[:0], c.known(0, p))
+			w.buffer = record.AppendJSON(w.buffer[:0], c.known(0, p))
 			key = sha256.Sum256(appendTexts(w.buffer, c.chosenName(p), p.ServiceName, p.ResourceJSON))
 		}
 		w.keys[p] = key
@@ -213,7 +213,7 @@ func (c *Converter) keyOf(p *reader.Process) *writerKey {
 }
 
 // chosenName returns the name that a program has chosen, if its file is not known.
-func (c *Converter) chosenName(p *reader.Process) string {
+func (c *Converter) chosenName(p *record.Process) string {
 	if p.Exe != "" || c.o.OmitExecutableName {
 		return ""
 	}
@@ -222,48 +222,48 @@ func (c *Converter) chosenName(p *reader.Process) string {
 
 // identify puts into the resource of an event who wrote it, and returns the approximate size of that in JSON. What the kernel says
 // replaces what the program says; what the program has published for all of its data is added.
-func (c *Converter) identify(to pcommon.Map, ev *reader.Event) (size int) {
+func (c *Converter) identify(to pcommon.Map, ev *record.Record) (size int) {
 	p := ev.Process
 	if p == nil {
-		p = &reader.Process{}
+		p = &record.Process{}
 	}
-	missing := func(name string, v reader.Value) {
+	missing := func(name string, v record.Value) {
 		putMissing(to, c.texts.keep(name), func(to pcommon.Value) { size += c.set(to, v, 0) + jsonSize(name) + memberSize })
 	}
-	context, _ := reader.ParseJSON(p.ResourceJSON)
+	context, _ := record.ParseJSON(p.ResourceJSON)
 	for _, f := range context.Fields() {
 		missing(f.Name, f.Value)
 	}
 	if p.ServiceName != "" {
-		missing(keyServiceName, reader.StringValue(p.ServiceName))
+		missing(keyServiceName, record.StringValue(p.ServiceName))
 	}
 	known := c.known(ev.PID, p)
 	to.RemoveIf(func(name string, _ pcommon.Value) bool { // a request can have several of one name
-		return slices.ContainsFunc(known, func(f reader.Field) bool { return f.Name == name })
+		return slices.ContainsFunc(known, func(f record.Field) bool { return f.Name == name })
 	})
 	for _, f := range known {
-		if f.Value.Type() != reader.TypeNull {
+		if f.Value.Type() != record.TypeNull {
 			size += c.put(to, &f, 0)
 		}
 	}
 	if name := c.chosenName(p); name != "" {
-		missing(keyExecutableName, reader.StringValue(name))
+		missing(keyExecutableName, record.StringValue(name))
 	}
 	return size
 }
 
 // known returns the attributes that do not depend on what a program says. Null says that the process has none.
-func (c *Converter) known(pid int32, p *reader.Process) (list []reader.Field) {
+func (c *Converter) known(pid int32, p *record.Process) (list []record.Field) {
 	text := func(name, value string, evenNone bool) {
 		switch {
 		case value != "":
-			list = append(list, reader.Field{Name: name, Value: reader.StringValue(value)})
+			list = append(list, record.Field{Name: name, Value: record.StringValue(value)})
 		case evenNone:
-			list = append(list, reader.Field{Name: name})
+			list = append(list, record.Field{Name: name})
 		}
 	}
 	if pid != 0 && !c.o.OmitPID {
-		list = append(list, reader.Field{Name: keyPID, Value: reader.Int64Value(int64(pid))})
+		list = append(list, record.Field{Name: keyPID, Value: record.Int64Value(int64(pid))})
 	}
 	if p.Exe != "" && !c.o.OmitExecutableName {
 		text(keyExecutableName, p.Program(), false)

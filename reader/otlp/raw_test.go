@@ -11,31 +11,32 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // plain returns a plain event without a known process.
-func plain(fields ...reader.Field) *reader.Event {
-	return event(reader.KindOther, func(ev *reader.Event) {
-		ev.ServiceName, ev.ScopeName, ev.Process, ev.Fields = "", "", nil, fields
+func plain(fields ...record.Field) *record.Record {
+	return event(record.KindOther, func(ev *record.Record) {
+		ev.ServiceName, ev.ScopeName, ev.Process = "", "", nil
+		ev.SetFields(fields)
 	})
 }
 
-func structOf(name string, members ...reader.Field) reader.Field {
-	return field(name, reader.MapValue(members))
+func structOf(name string, members ...record.Field) record.Field {
+	return field(name, record.MapValue(members))
 }
 
 // TestRaw: an event becomes a flat log record. Neither its header nor its fields are interpreted.
 func TestRaw(t *testing.T) {
 	c := NewConverter(&Options{Raw: true, OmitPID: true, OmitExecutableName: true, OmitContainerID: true})
 	ev := plain(
-		field("__csver__", reader.Int64Value(0x400)),
-		structOf("PartB", field("_typeName", reader.StringValue("Log")), field("body", reader.StringValue("hello")), structOf("ext", field("n", reader.Uint64Value(math.MaxUint64)))),
-		structOf("PartC", field("list", reader.ListValue([]reader.Field{field("", reader.Int64Value(1))})), field("a", reader.Int64Value(1)), field("a", reader.BoolValue(true))),
+		field("__csver__", record.Int64Value(0x400)),
+		structOf("PartB", field("_typeName", record.StringValue("Log")), field("body", record.StringValue("hello")), structOf("ext", field("n", record.Uint64Value(math.MaxUint64)))),
+		structOf("PartC", field("list", record.ListValue([]record.Field{field("", record.Int64Value(1))})), field("a", record.Int64Value(1)), field("a", record.BoolValue(true))),
 		structOf("empty"),
 	)
-	ev.Process, ev.EventName, ev.Severity = myapp, "Log", reader.SeverityError
-	ev.Header = &reader.Header{Name: "Log", ID: 7}
+	ev.Process, ev.EventName, ev.Severity = myapp, "Log", record.SeverityError
+	ev.Header = &record.Header{Name: "Log", ID: 7}
 	add(t, c, ev)
 	logs, traces, metrics := takeJSON(t, c)
 	assert.JSONEq(t, `{"resourceLogs":[{"resource":{},"scopeLogs":[{"scope":{},"logRecords":[{
@@ -68,16 +69,16 @@ func TestRawUndecodable(t *testing.T) {
 // TestRawNeedsPlainEvents: events whose fields have got a meaning would lose it.
 func TestRawNeedsPlainEvents(t *testing.T) {
 	c := NewConverter(&Options{Raw: true})
-	require.ErrorIs(t, c.Add(event(reader.KindLog, nil)), fs.ErrInvalid)
+	require.ErrorIs(t, c.Add(event(record.KindLog, nil)), fs.ErrInvalid)
 	assert.Equal(t, Pending{}, c.Pending())
 }
 
 // TestRawNames: the names of flat attributes are bounded, for any structs.
 func TestRawNames(t *testing.T) {
 	c := NewConverter(&Options{Raw: true})
-	var leaves, structs []reader.Field
+	var leaves, structs []record.Field
 	for range 127 {
-		leaves = append(leaves, field(strconv.Itoa(len(leaves)), reader.Int64Value(1)))
+		leaves = append(leaves, field(strconv.Itoa(len(leaves)), record.Int64Value(1)))
 	}
 	for i := range 127 {
 		structs = append(structs, structOf(strings.Repeat("s", i), leaves...))
@@ -93,7 +94,7 @@ func TestRawNames(t *testing.T) {
 }
 
 // request returns an event with an OTLP request.
-func request(t *testing.T) *reader.Event {
+func request(t *testing.T) *record.Record {
 	t.Helper()
 	sent := pmetric.NewMetrics()
 	m := sent.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
@@ -101,7 +102,7 @@ func request(t *testing.T) *reader.Event {
 	m.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(3)
 	b, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(sent)
 	require.NoError(t, err)
-	return event(reader.KindMetric, func(ev *reader.Event) { ev.Point = &reader.Point{Type: reader.PointOTLP, Request: b} })
+	return event(record.KindMetric, func(ev *record.Record) { ev.Point = &record.Point{Type: record.PointOTLP, Request: b} })
 }
 
 // TestOmittedAttributes: each attribute of the process can be left out of the resource, also out of that of requests.
@@ -109,15 +110,15 @@ func TestOmittedAttributes(t *testing.T) {
 	all := []string{"process.pid", "process.executable.name", "container.id"}
 	for i, o := range []Options{{OmitPID: true}, {OmitExecutableName: true}, {OmitContainerID: true}} {
 		c := NewConverter(&o)
-		add(t, c, event(reader.KindLog, nil), request(t))
-		second := event(reader.KindLog, nil)
+		add(t, c, event(record.KindLog, nil), request(t))
+		second := event(record.KindLog, nil)
 		switch i {
 		case 0:
 			second.PID = 4
 		case 1:
-			second.Process = &reader.Process{Exe: "/other", ContainerID: myapp.ContainerID}
+			second.Process = &record.Process{Exe: "/other", ContainerID: myapp.ContainerID}
 		case 2:
-			second.Process = &reader.Process{Exe: myapp.Exe, ContainerID: "other"}
+			second.Process = &record.Process{Exe: myapp.Exe, ContainerID: "other"}
 		}
 		add(t, c, second)
 		logs, metrics := c.TakeLogs().ResourceLogs(), c.TakeMetrics().ResourceMetrics()

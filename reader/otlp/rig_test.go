@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Ids and times of the events in tests.
@@ -19,12 +19,12 @@ var (
 	testSpan  = [8]byte{0, 0xf0, 7: 0xb7}
 	written   = time.Unix(1700000100, 5).UTC()
 	happened  = time.Unix(1700000000, 7).UTC()
-	myapp     = &reader.Process{PID: 812, Comm: "myapp-worker", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"}
+	myapp     = &record.Process{PID: 812, Comm: "myapp-worker", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"}
 )
 
 // event returns an event of myapp, changed by edit.
-func event(kind reader.Kind, edit func(ev *reader.Event)) *reader.Event {
-	ev := &reader.Event{
+func event(kind record.Kind, edit func(ev *record.Record)) *record.Record {
+	ev := &record.Record{
 		Time: written, Monotonic: 1e9, CPU: 1, PID: 812, TID: 815, Process: myapp, System: "user_events", Name: "myapp_x", Kind: kind,
 		ServiceName: "shop", ScopeName: "my/package",
 	}
@@ -49,9 +49,9 @@ const (
 	testParentJSON = `"0100000000000000"`
 )
 
-func field(name string, v reader.Value) reader.Field { return reader.Field{Name: name, Value: v} }
+func field(name string, v record.Value) record.Field { return record.Field{Name: name, Value: v} }
 
-func add(t *testing.T, c *Converter, events ...*reader.Event) {
+func add(t *testing.T, c *Converter, events ...*record.Record) {
 	t.Helper()
 	for _, ev := range events {
 		require.NoError(t, c.Add(ev))

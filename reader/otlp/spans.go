@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/userevents/userevents-go/internal/tool/spanqueue"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Flags of spans, besides the trace flags.
@@ -38,7 +38,7 @@ func (t *traces) reset() {
 }
 
 // addSpan adds a span with its events and links, or keeps it until they arrive.
-func (c *Converter) addSpan(ev *reader.Event) {
+func (c *Converter) addSpan(ev *record.Record) {
 	o := c.originOf(ev)
 	if c.isIncomplete(ev) {
 		h := heldSpan{span: ptrace.NewSpan(), origin: o, events: ev.EventCount, links: ev.LinkCount}
@@ -58,7 +58,7 @@ func (c *Converter) appendSpan(o origin) ptrace.Span {
 }
 
 // setSpan sets a span from its record, and returns its approximate size in JSON.
-func (c *Converter) setSpan(s ptrace.Span, ev *reader.Event) (size int) {
+func (c *Converter) setSpan(s ptrace.Span, ev *record.Record) (size int) {
 	s.SetTraceID(ev.TraceID)
 	s.SetSpanID(ev.SpanID)
 	s.SetParentSpanID(ev.ParentSpanID)
@@ -101,7 +101,7 @@ func (c *Converter) setSpan(s ptrace.Span, ev *reader.Event) (size int) {
 	return size
 }
 
-func spanFlags(ev *reader.Event) uint32 {
+func spanFlags(ev *record.Record) uint32 {
 	flags := uint32(ev.TraceFlags) | flagRemoteKnown
 	if ev.ParentRemote {
 		flags |= flagRemote
@@ -145,7 +145,7 @@ func (p *parts) isComplete() bool {
 
 // isIncomplete reports whether events or links of a span are still to arrive. If none of any span ever did, no tool is
 // attached to them. In the Common Schema they are in the span's record.
-func (c *Converter) isIncomplete(ev *reader.Event) bool {
+func (c *Converter) isIncomplete(ev *record.Record) bool {
 	if ev.Header != nil || ev.EventCount == 0 && ev.LinkCount == 0 {
 		return false
 	}
@@ -157,7 +157,7 @@ func (c *Converter) isIncomplete(ev *reader.Event) bool {
 }
 
 // keepSpan keeps a span for its missing parts.
-func (c *Converter) keepSpan(ev *reader.Event, h *heldSpan) {
+func (c *Converter) keepSpan(ev *record.Record, h *heldSpan) {
 	p := c.partsOf(ev)
 	if p.Value.span != nil { // another one with the same ids
 		c.giveUp(c.waiting.Take(p.Key))
@@ -177,13 +177,13 @@ type spanEvent struct {
 }
 
 // keepEvent keeps an event for its span.
-func (c *Converter) keepEvent(ev *reader.Event) {
+func (c *Converter) keepEvent(ev *record.Record) {
 	e := spanEvent{event: ptrace.NewSpanEvent(), origin: c.originOf(ev), record: plog.NewLogRecord(), bytes: spanEventSize + jsonSize(ev.Message)}
 	e.event.SetName(c.texts.keep(ev.Message))
 	e.event.SetTimestamp(timestampOr(ev.Timestamp, ev.Time))
 	e.event.SetDroppedAttributesCount(ev.DroppedAttributes)
-	c.reserve(e.event.Attributes(), len(ev.Fields)) // a log record gets them if the span does not arrive
-	e.bytes += c.putAll(e.event.Attributes(), ev.Fields, 0) + putTruncated(e.event.Attributes(), ev) + c.putOrigin(e.record.Attributes(), ev)
+	c.reserve(e.event.Attributes(), len(ev.Fields())) // a log record gets them if the span does not arrive
+	e.bytes += c.putAll(e.event.Attributes(), ev.Fields(), 0) + putTruncated(e.event.Attributes(), ev) + c.putOrigin(e.record.Attributes(), ev)
 	e.record.SetObservedTimestamp(timestamp(ev.Time))
 	e.record.SetTraceID(ev.TraceID)
 	e.record.SetSpanID(ev.SpanID)
@@ -205,7 +205,7 @@ func (c *Converter) keepEvent(ev *reader.Event) {
 }
 
 // keepLink keeps a link for its span.
-func (c *Converter) keepLink(ev *reader.Event) {
+func (c *Converter) keepLink(ev *record.Record) {
 	if ev.SpanID == ([8]byte{}) {
 		c.stats.OrphanLinks++
 		return
@@ -216,7 +216,7 @@ func (c *Converter) keepLink(ev *reader.Event) {
 	l.SetFlags(uint32(ev.TraceFlags))
 	l.TraceState().FromRaw(c.texts.keep(ev.TraceState))
 	l.SetDroppedAttributesCount(ev.DroppedAttributes)
-	bytes := c.putAll(l.Attributes(), ev.Fields, 0) + putTruncated(l.Attributes(), ev) + jsonSize(ev.TraceState) + spanLinkSize
+	bytes := c.putAll(l.Attributes(), ev.Fields(), 0) + putTruncated(l.Attributes(), ev) + jsonSize(ev.TraceState) + spanLinkSize
 	p := c.partsOf(ev)
 	c.hasLinks = true
 	p.Value.arrivedLinks++
@@ -241,7 +241,7 @@ func (c *Converter) grow(p *spanqueue.Parts[parts], bytes int) {
 }
 
 // partsOf returns the parts that wait for the span of an event.
-func (c *Converter) partsOf(ev *reader.Event) *spanqueue.Parts[parts] {
+func (c *Converter) partsOf(ev *record.Record) *spanqueue.Parts[parts] {
 	key := spanqueue.KeyOf(ev)
 	if p := c.waiting.Get(key); p != nil {
 		return p
@@ -250,7 +250,7 @@ func (c *Converter) partsOf(ev *reader.Event) *spanqueue.Parts[parts] {
 }
 
 // claim moves the waiting parts of a span into it, and returns their approximate size in JSON.
-func (c *Converter) claim(ev *reader.Event, s ptrace.Span) (size int) {
+func (c *Converter) claim(ev *record.Record, s ptrace.Span) (size int) {
 	p := c.waiting.Take(spanqueue.KeyOf(ev))
 	if p == nil {
 		return 0

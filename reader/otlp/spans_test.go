@@ -15,12 +15,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // span returns an event of a kind that belongs to the span n.
-func span(kind reader.Kind, n byte, edit func(ev *reader.Event)) *reader.Event {
-	return event(kind, func(ev *reader.Event) {
+func span(kind record.Kind, n byte, edit func(ev *record.Record)) *record.Record {
+	return event(kind, func(ev *record.Record) {
 		ev.TraceID, ev.SpanID, ev.Timestamp = testTrace, [8]byte{n}, happened
 		if edit != nil {
 			edit(ev)
@@ -31,23 +31,23 @@ func span(kind reader.Kind, n byte, edit func(ev *reader.Event)) *reader.Event {
 func TestSpan(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
-		span(reader.KindSpanEvent, 0, func(ev *reader.Event) {
+		span(record.KindSpanEvent, 0, func(ev *record.Record) {
 			ev.SpanID, ev.Message, ev.DroppedAttributes = testSpan, "exception", 1
-			ev.Fields = []reader.Field{field("exception.type", reader.StringValue("E"))}
+			ev.SetFields([]record.Field{field("exception.type", record.StringValue("E"))})
 		}),
-		span(reader.KindSpanLink, 0, func(ev *reader.Event) {
+		span(record.KindSpanLink, 0, func(ev *record.Record) {
 			ev.SpanID, ev.LinkedTraceID, ev.LinkedSpanID, ev.TraceFlags, ev.TraceState = testSpan, [16]byte{1}, [8]byte{2}, 1, "a=b"
-			ev.Fields = []reader.Field{field("why", reader.StringValue("batch"))}
+			ev.SetFields([]record.Field{field("why", record.StringValue("batch"))})
 		}),
-		span(reader.KindSpanEvent, 9, nil), // of another one
-		span(reader.KindSpan, 0, func(ev *reader.Event) {
+		span(record.KindSpanEvent, 9, nil), // of another one
+		span(record.KindSpan, 0, func(ev *record.Record) {
 			ev.SpanID, ev.ParentSpanID, ev.ParentRemote, ev.TraceFlags, ev.TraceState = testSpan, [8]byte{1}, true, 1, "c=d"
-			ev.Message, ev.SpanKind, ev.Status, ev.StatusMessage = "GET /", reader.SpanKindServer, reader.StatusError, "boom"
+			ev.Message, ev.SpanKind, ev.Status, ev.StatusMessage = "GET /", record.SpanKindServer, record.StatusError, "boom"
 			ev.Duration = 1500 * time.Millisecond
 			ev.DroppedAttributes, ev.DroppedEvents, ev.DroppedLinks = 1, 2, 3
-			ev.Fields = []reader.Field{field("http.route", reader.StringValue("/"))}
-			ev.NestedEvents = []reader.NestedEvent{{Name: "nested", Time: happened, Attributes: []reader.Field{field("n", reader.Int64Value(1))}, DroppedAttributes: 4}}
-			ev.NestedLinks = []reader.NestedLink{{TraceID: [16]byte{3}, SpanID: [8]byte{4}, TraceFlags: 1, TraceState: "e=f", DroppedAttributes: 5}}
+			ev.SetFields([]record.Field{field("http.route", record.StringValue("/"))})
+			ev.NestedEvents = []record.NestedEvent{{Name: "nested", Time: happened, Attributes: []record.Field{field("n", record.Int64Value(1))}, DroppedAttributes: 4}}
+			ev.NestedLinks = []record.NestedLink{{TraceID: [16]byte{3}, SpanID: [8]byte{4}, TraceFlags: 1, TraceState: "e=f", DroppedAttributes: 5}}
 		}))
 	assert.Equal(t, Pending{Spans: 1, SpanBytes: c.traces.bytes, Bytes: c.traces.bytes}, c.Pending())
 	logs, traces, _ := takeJSON(t, c)
@@ -68,7 +68,7 @@ func TestSpan(t *testing.T) {
 // A span without a start ended when its record was written.
 func TestSpanWithoutTime(t *testing.T) {
 	c := NewConverter(nil)
-	add(t, c, event(reader.KindSpan, func(ev *reader.Event) { ev.Duration = time.Second }))
+	add(t, c, event(record.KindSpan, func(ev *record.Record) { ev.Duration = time.Second }))
 	s := c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 	assert.Equal(t, written, s.EndTimestamp().AsTime())
 	assert.Equal(t, written.Add(-time.Second), s.StartTimestamp().AsTime())
@@ -77,11 +77,11 @@ func TestSpanWithoutTime(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	c := NewConverter(nil)
 	add(t, c,
-		span(reader.KindSpanEvent, 1, func(ev *reader.Event) {
+		span(record.KindSpanEvent, 1, func(ev *record.Record) {
 			ev.Message, ev.DroppedAttributes, ev.TraceFlags = "retry", 7, 1
-			ev.Fields = []reader.Field{field("n", reader.Int64Value(1))}
+			ev.SetFields([]record.Field{field("n", record.Int64Value(1))})
 		}),
-		span(reader.KindSpanLink, 1, nil))
+		span(record.KindSpanLink, 1, nil))
 	assert.Equal(t, Pending{}, c.Pending())
 	c.Flush()
 	logs, traces, _ := takeJSON(t, c)
@@ -94,7 +94,7 @@ func TestOrphans(t *testing.T) {
 	spans, bytes := c.waiting.Size()
 	require.Zero(t, spans+bytes)
 
-	add(t, c, span(reader.KindSpan, 1, nil))
+	add(t, c, span(record.KindSpan, 1, nil))
 	assert.Zero(t, c.TakeTraces().ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Events().Len(), "it came too late")
 }
 
@@ -103,10 +103,10 @@ func TestLargeSpan(t *testing.T) {
 	c := NewConverter(nil)
 	big := strings.Repeat("x", 100_000)
 	for range 10 {
-		add(t, c, span(reader.KindSpanEvent, 1, func(ev *reader.Event) { ev.Message = big }))
-		add(t, c, span(reader.KindSpanLink, 1, func(ev *reader.Event) { ev.TraceState = big }))
+		add(t, c, span(record.KindSpanEvent, 1, func(ev *record.Record) { ev.Message = big }))
+		add(t, c, span(record.KindSpanLink, 1, func(ev *record.Record) { ev.TraceState = big }))
 	}
-	add(t, c, span(reader.KindSpan, 1, nil))
+	add(t, c, span(record.KindSpan, 1, nil))
 	_, traces, _ := takeJSON(t, c)
 	assert.Greater(t, len(traces), maxSpanBytes/2)
 	assert.Less(t, len(traces), maxSpanBytes+2*len(big))
@@ -122,21 +122,21 @@ func spanID(n int) (id [8]byte) {
 }
 
 // recordsOf returns the records of span n in the order in which a program writes them: with numbered events and links.
-func recordsOf(n, events, links int) (list []*reader.Event) {
-	ids := func(ev *reader.Event) { ev.SpanID = spanID(n) }
+func recordsOf(n, events, links int) (list []*record.Record) {
+	ids := func(ev *record.Record) { ev.SpanID = spanID(n) }
 	for i := range events {
-		list = append(list, span(reader.KindSpanEvent, 0, func(ev *reader.Event) {
+		list = append(list, span(record.KindSpanEvent, 0, func(ev *record.Record) {
 			ids(ev)
 			ev.Message = fmt.Sprintf("event %d of %d", i, n)
 		}))
 	}
 	for i := range links {
-		list = append(list, span(reader.KindSpanLink, 0, func(ev *reader.Event) {
+		list = append(list, span(record.KindSpanLink, 0, func(ev *record.Record) {
 			ids(ev)
 			ev.LinkedSpanID = spanID(1000*n + i)
 		}))
 	}
-	return append(list, span(reader.KindSpan, 0, func(ev *reader.Event) {
+	return append(list, span(record.KindSpan, 0, func(ev *record.Record) {
 		ids(ev)
 		ev.Message, ev.EventCount, ev.LinkCount = fmt.Sprintf("span %d", n), uint32(events), uint32(links)
 	}))
@@ -168,23 +168,23 @@ func TestSpansArriveWhole(t *testing.T) {
 	n := testscale.Count(10_000, 1_000)
 	for seed := range uint64(3) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		type record struct {
+		type placed struct {
 			at int
-			ev *reader.Event
+			ev *record.Record
 		}
-		var records []record
+		var records []placed
 		events, links := make([]int, n), make([]int, n)
 		at := 0
 		for i := range n {
 			events[i], links[i] = random.IntN(4), random.IntN(3)
 			begin := at + random.IntN(50) // spans of several threads
 			for _, ev := range recordsOf(i, events[i], links[i]) {
-				records = append(records, record{begin + random.IntN(20), ev})
+				records = append(records, placed{begin + random.IntN(20), ev})
 				begin++
 			}
 			at++
 		}
-		slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+		slices.SortStableFunc(records, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
 		c := NewConverter(nil)
 		add(t, c, recordsOf(n, 1, 1)...) // there are such events
 		seen := 0
@@ -227,7 +227,7 @@ func TestIncompleteSpans(t *testing.T) {
 		"Flush": (*Converter).Flush,
 		"Idle":  func(c *Converter) { c.Idle(time.Hour) },
 		"age": func(c *Converter) {
-			add(t, c, event(reader.KindLog, func(ev *reader.Event) { ev.Monotonic = 1e9 + uint64(3*time.Second) }))
+			add(t, c, event(record.KindLog, func(ev *record.Record) { ev.Monotonic = 1e9 + uint64(3*time.Second) }))
 			c.TakeLogs()
 		},
 		"same ids": func(c *Converter) {
@@ -266,7 +266,7 @@ func TestSpansAlone(t *testing.T) {
 	add(t, c, recordsOf(1, 1, 1)...)
 	assert.Equal(t, 2, c.Pending().Spans)
 	nested := *records[len(records)-1]
-	nested.Header = &reader.Header{}
+	nested.Header = &record.Header{}
 	add(t, c, &nested)
 	assert.Equal(t, 3, c.Pending().Spans)
 }

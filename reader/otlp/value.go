@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // putAll puts the fields into an empty map as attributes, and returns their approximate size in JSON. Of several fields
 // with one name, the last one counts.
-func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (size int) {
+func (c *Converter) putAll(to pcommon.Map, fields []record.Field, depth int) (size int) {
 	if len(fields) > searchable {
 		return c.putMany(to, fields, depth)
 	}
@@ -39,18 +39,18 @@ func (c *Converter) putAll(to pcommon.Map, fields []reader.Field, depth int) (si
 
 // put puts a field as an attribute, and returns its approximate size in JSON. The usual types have methods of the map, which
 // are faster than those of an empty value.
-func (c *Converter) put(to pcommon.Map, f *reader.Field, depth int) (size int) {
+func (c *Converter) put(to pcommon.Map, f *record.Field, depth int) (size int) {
 	name, size := c.texts.keepName(f.Name)
 	size += memberSize
 	switch f.Value.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		text, n := c.texts.keepSized(f.Value.Text())
 		to.PutStr(name, text)
 		return size + n
-	case reader.TypeInt64:
+	case record.TypeInt64:
 		to.PutInt(name, f.Value.Int64())
 		return size + numberSize
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		to.PutDouble(name, f.Value.Float64())
 		return size + numberSize
 	default:
@@ -59,8 +59,8 @@ func (c *Converter) put(to pcommon.Map, f *reader.Field, depth int) (size int) {
 }
 
 // putMany is putAll for more than searchable fields. It loses their order, and the previous contents of the map.
-func (c *Converter) putMany(to pcommon.Map, fields []reader.Field, depth int) (size int) {
-	last := make(map[string]reader.Value, len(fields))
+func (c *Converter) putMany(to pcommon.Map, fields []record.Field, depth int) (size int) {
+	last := make(map[string]record.Value, len(fields))
 	raw := make(map[string]any, len(fields))
 	for i := range fields {
 		name := c.texts.keep(fields[i].Name)
@@ -81,36 +81,36 @@ func putMissing(to pcommon.Map, name string, set func(pcommon.Value)) {
 }
 
 // set sets a value, and returns its approximate size in JSON beyond memberSize.
-func (c *Converter) set(to pcommon.Value, v reader.Value, depth int) (size int) {
+func (c *Converter) set(to pcommon.Value, v record.Value, depth int) (size int) {
 	switch v.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		text, size := c.texts.keepSized(v.Text())
 		to.SetStr(text)
 		return size
-	case reader.TypeInt64:
+	case record.TypeInt64:
 		to.SetInt(v.Int64())
-	case reader.TypeUint64:
+	case record.TypeUint64:
 		to.SetStr(strconv.FormatUint(v.Uint64(), 10))
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		to.SetDouble(v.Float64())
-	case reader.TypeBool:
+	case record.TypeBool:
 		to.SetBool(v.Bool())
-	case reader.TypeBytes:
+	case record.TypeBytes:
 		to.SetEmptyBytes().FromRaw(v.Bytes())
 		return base64.StdEncoding.EncodedLen(len(v.Bytes()))
-	case reader.TypeList, reader.TypeMap:
+	case record.TypeList, record.TypeMap:
 		return c.setContainer(to, v, depth)
 	}
 	return numberSize
 }
 
-func (c *Converter) setContainer(to pcommon.Value, v reader.Value, depth int) (size int) {
+func (c *Converter) setContainer(to pcommon.Value, v record.Value, depth int) (size int) {
 	if depth == maxDepth {
 		s := v.String()
 		to.SetStr(s)
 		return jsonSize(s)
 	}
-	if v.Type() == reader.TypeMap {
+	if v.Type() == record.TypeMap {
 		return c.putAll(to.SetEmptyMap(), v.Fields(), depth+1)
 	}
 	list := to.SetEmptySlice()

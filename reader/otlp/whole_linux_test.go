@@ -23,6 +23,7 @@ import (
 	"github.com/userevents/userevents-go/internal/sys/systest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -67,8 +68,8 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 					continue
 				}
 				s := &samples[i]
-				record := append(make([]byte, uevents.IndexSize), s.Payload()...)
-				if written, err := events[s.Event].WriteRecord(record); !assert.NoError(t, err) || !assert.True(t, written) {
+				logged := append(make([]byte, uevents.IndexSize), s.Payload()...)
+				if written, err := events[s.Event].WriteRecord(logged); !assert.NoError(t, err) || !assert.True(t, written) {
 					break
 				}
 				next.Add(1)
@@ -85,7 +86,7 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 	cpus := map[[8]byte]int{} // of the first record of a span
 	apart := map[[8]byte]bool{}
 	r.SetDeadline(testscale.Deadline())
-	for ev := (reader.Event{}); ; {
+	for ev := (record.Record{}); ; {
 		err := r.Next(&ev)
 		if errors.Is(err, io.EOF) {
 			break

@@ -7,7 +7,7 @@ import (
 	"container/list"
 	"iter"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Key identifies a span of a process: another process may use the same ids.
@@ -18,7 +18,7 @@ type Key struct {
 }
 
 // KeyOf returns the key of the span that an event is or belongs to.
-func KeyOf(ev *reader.Event) Key { return Key{ev.PID, ev.TraceID, ev.SpanID} }
+func KeyOf(ev *record.Record) Key { return Key{ev.PID, ev.TraceID, ev.SpanID} }
 
 // Parts is what a span waits with.
 type Parts[V any] struct {

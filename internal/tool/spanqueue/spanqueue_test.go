@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 func key(n byte) Key { return keyIn(1, n) }
 
-func keyIn(pid int32, n byte) Key { return KeyOf(&reader.Event{PID: pid, SpanID: [8]byte{n}}) }
+func keyIn(pid int32, n byte) Key { return KeyOf(&record.Record{PID: pid, SpanID: [8]byte{n}}) }
 
 // TestQueue: spans leave when they are taken, or the oldest first when there are too many or too large ones.
 func TestQueue(t *testing.T) {

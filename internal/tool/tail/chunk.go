@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // chunk has entries in the order of adding, and the bytes of their records.
@@ -17,8 +17,8 @@ type chunk struct {
 	wholes  int // bytes of records without their bytes
 
 	// What entries refer to, each once.
-	decoders  []*reader.Decoder
-	processes []*reader.Process
+	decoders  []*record.Decoder
+	processes []*record.Process
 }
 
 // entry is a record that is held.
@@ -27,9 +27,9 @@ type entry struct {
 	monotonic        uint64
 	wall             int64 // nanoseconds since 1970
 	group            *group
-	next             place         // of the group's next record
-	whole            *reader.Event // of a record without its bytes
-	begin, end       uint32        // return addresses and the record in chunk.data
+	next             place          // of the group's next record
+	whole            *record.Record // of a record without its bytes
+	begin, end       uint32         // return addresses and the record in chunk.data
 	cgroup           uint64
 	cpu, pid, tid    int32
 	callers          uint16
@@ -71,19 +71,19 @@ func (c *chunk) append(e entry, callers []uint64, raw []byte) place {
 	return place{c, len(c.entries) - 1}
 }
 
-func (c *chunk) event(e *entry, ev *reader.Event) *reader.Event {
+func (c *chunk) event(e *entry, ev *record.Record) *record.Record {
 	if e.whole != nil {
 		return e.whole
 	}
 	data := c.data[e.begin:e.end:e.end]
-	ev.Callchain = ev.Callchain[:0]
+	callers := ev.Callchain[:0]
 	for range e.callers {
-		ev.Callchain = append(ev.Callchain, binary.NativeEndian.Uint64(data))
+		callers = append(callers, binary.NativeEndian.Uint64(data))
 		data = data[8:]
 	}
+	_ = c.decoders[e.decoder].DecodeReuse(data, ev) // it is Undecodable
 	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, e.wall), e.monotonic, int(e.cpu), e.pid, e.tid
-	ev.CgroupID, ev.Process, ev.Raw = e.cgroup, c.processes[e.process], data
-	ev.Undecodable = c.decoders[e.decoder].Decode(data, ev, &reader.DecodeOptions{Reuse: true}) != nil
+	ev.CgroupID, ev.Process, ev.Callchain = e.cgroup, c.processes[e.process], callers
 	return ev
 }
 
@@ -116,7 +116,7 @@ func sizeOf(v reflect.Value) (n int) {
 			n += sizeOf(v.Field(i))
 		}
 	case reflect.Pointer:
-		if t := v.Type(); !v.IsNil() && t != reflect.TypeFor[*reader.Decoder]() && t != reflect.TypeFor[*time.Location]() {
+		if t := v.Type(); !v.IsNil() && t != reflect.TypeFor[*record.Decoder]() && t != reflect.TypeFor[*time.Location]() {
 			n = int(t.Elem().Size()) + sizeOf(v.Elem())
 		}
 	}

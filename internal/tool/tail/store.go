@@ -3,7 +3,7 @@ package tail
 import (
 	"reflect"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 type group struct {
@@ -134,9 +134,9 @@ func (b *Buffer) unshare(v any, size int) {
 	}
 }
 
-func decoderSize(d *reader.Decoder) int { return 4096 + 512*len(d.Format().Fields) }
+func decoderSize(d *record.Decoder) int { return 4096 + 512*len(d.Format().Fields) }
 
-func processSize(p *reader.Process) int { return sizeOf(reflect.ValueOf(p)) }
+func processSize(p *record.Process) int { return sizeOf(reflect.ValueOf(p)) }
 
 func (b *Buffer) drop(e *entry, count *uint64) {
 	if e.gone {
@@ -192,7 +192,7 @@ func (b *Buffer) groupOf(g *group) *group {
 }
 
 // hold keeps a record.
-func (b *Buffer) hold(g *group, ev *reader.Event) {
+func (b *Buffer) hold(g *group, ev *record.Record) {
 	g = b.groupOf(g)
 	e := entry{
 		at: b.now, monotonic: ev.Monotonic, wall: ev.Time.UnixNano(), group: g, cgroup: ev.CgroupID, cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID,
@@ -236,7 +236,7 @@ func (b *Buffer) shrink() {
 }
 
 // take returns the first record that a group holds, nil if there is none.
-func (b *Buffer) take(g *group) *reader.Event {
+func (b *Buffer) take(g *group) *record.Record {
 	if g.records == 0 {
 		return nil
 	}

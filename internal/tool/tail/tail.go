@@ -23,13 +23,14 @@ import (
 	"math"
 	"time"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 // Options configure a [Buffer].
 type Options struct {
 	// When is the condition. It must be set.
-	When *reader.Condition
+	When *where.Condition
 	// By is the name whose value records share, as conditions name it: a part of records such as trace_id, or an attribute such as
 	// request_id.
 	By string
@@ -64,7 +65,7 @@ const (
 // Buffer holds records. It must not be used concurrently.
 type Buffer struct {
 	o      Options
-	by     func(*reader.Event) (reader.Value, bool)
+	by     func(*record.Record) (record.Value, bool)
 	groups map[string]*group
 	chunks []*chunk // oldest first; the last one is being filled
 	spare  *chunk
@@ -80,9 +81,9 @@ type Buffer struct {
 	key    []byte
 
 	// For Next:
-	opened *group        // that is let through; nil if none is
-	passed *reader.Event // the record that was added, if it is let through
-	ev     reader.Event  // a held record
+	opened *group         // that is let through; nil if none is
+	passed *record.Record // the record that was added, if it is let through
+	ev     record.Record  // a held record
 }
 
 // New returns an empty Buffer.
@@ -103,12 +104,12 @@ func New(o Options) (*Buffer, error) {
 	case o.Bytes < MinBytes:
 		return nil, fmt.Errorf("tail: %d bytes are less than %d: %w", o.Bytes, MinBytes, fs.ErrInvalid)
 	}
-	return &Buffer{o: o, by: reader.ValueOf(o.By), groups: map[string]*group{}, shared: map[any]int{}}, nil
+	return &Buffer{o: o, by: where.ValueOf(o.By), groups: map[string]*group{}, shared: map[any]int{}}, nil
 }
 
-// Add adds a record, which was decoded with [reader.DecodeFull]. The caller then calls Next until it returns nil, and leaves ev
+// Add adds a record. The caller then calls Next until it returns nil, and leaves ev
 // unchanged meanwhile.
-func (b *Buffer) Add(ev *reader.Event) {
+func (b *Buffer) Add(ev *record.Record) {
 	for b.Next() != nil { // the caller did not want them
 		b.stats.Shown--
 		b.stats.Evicted++
@@ -145,7 +146,7 @@ func (b *Buffer) Add(ev *reader.Event) {
 
 // Next returns the next record that is let through, in the order of adding, or nil. It is decoded as the one that was added, and valid
 // until the next call of Next or Add.
-func (b *Buffer) Next() *reader.Event {
+func (b *Buffer) Next() *record.Record {
 	if b.opened != nil {
 		if ev := b.take(b.opened); ev != nil {
 			b.stats.Shown++
@@ -161,7 +162,7 @@ func (b *Buffer) Next() *reader.Event {
 }
 
 // Pass calls Add, and show for each record that Next returns, until it returns an error.
-func (b *Buffer) Pass(ev *reader.Event, show func(*reader.Event) error) error {
+func (b *Buffer) Pass(ev *record.Record, show func(*record.Record) error) error {
 	b.Add(ev)
 	for through := b.Next(); through != nil; through = b.Next() {
 		if err := show(through); err != nil {
@@ -182,7 +183,7 @@ func (b *Buffer) Stats() Stats {
 }
 
 // timeOf returns the time of a record in nanoseconds.
-func (b *Buffer) timeOf(ev *reader.Event) int64 {
+func (b *Buffer) timeOf(ev *record.Record) int64 {
 	if ev.Monotonic != 0 && !b.o.WallTime {
 		return int64(min(ev.Monotonic, math.MaxInt64))
 	}

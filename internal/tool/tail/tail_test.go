@@ -16,12 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-var decoder = func() *reader.Decoder {
-	d, err := reader.NewDecoder(tracepoint.System, tracepoint.MustParse("r u32 id; u32 n; u8 bad").Format())
+var decoder = func() *record.Decoder {
+	d, err := record.NewDecoder(tracepoint.System, tracepoint.MustParse("r u32 id; u32 n; u8 bad").Format())
 	if err != nil {
 		panic(err)
 	}
@@ -29,28 +30,28 @@ var decoder = func() *reader.Decoder {
 }()
 
 // recordOf returns a record of a request, 0 for none, at a time in milliseconds.
-func recordOf(ms int, id, n uint32, bad bool) *reader.Event {
+func recordOf(ms int, id, n uint32, bad bool) *record.Record {
 	raw := make([]byte, tracepoint.CommonSize, tracepoint.CommonSize+9)
 	raw = append(raw, byte(id), byte(id>>8), byte(id>>16), byte(id>>24), byte(n), byte(n>>8), byte(n>>16), byte(n>>24), 0)
 	if bad {
 		raw[len(raw)-1] = 1
 	}
-	ev := &reader.Event{Monotonic: uint64(ms)*1e6 + 1, Time: time.Unix(1, 0), Raw: raw, CPU: 3, PID: 7}
-	if err := decoder.Decode(raw, ev, nil); err != nil {
+	ev := &record.Record{Monotonic: uint64(ms)*1e6 + 1, Time: time.Unix(1, 0), Raw: raw, CPU: 3, PID: 7}
+	if err := decoder.Decode(raw, ev); err != nil {
 		panic(err)
 	}
 	return ev
 }
 
-func when(t testing.TB, text string) *reader.Condition {
+func when(t testing.TB, text string) *where.Condition {
 	t.Helper()
-	c, err := reader.ParseCondition(text)
+	c, err := where.Parse(text)
 	require.NoError(t, err)
 	return c
 }
 
 // shown adds records, and returns the numbers of those that are let through.
-func shown(t testing.TB, b *Buffer, events ...*reader.Event) (numbers []uint64) {
+func shown(t testing.TB, b *Buffer, events ...*record.Record) (numbers []uint64) {
 	t.Helper()
 	for _, ev := range events {
 		b.Add(ev)
@@ -110,13 +111,13 @@ func TestPass(t *testing.T) {
 	require.NoError(t, err)
 	full := errors.New("full")
 	calls := 0
-	fails := func(*reader.Event) error { calls++; return full }
+	fails := func(*record.Record) error { calls++; return full }
 	for n := range uint32(3) {
 		require.NoError(t, b.Pass(recordOf(0, 1, n, false), fails))
 	}
 	require.Zero(t, calls)
 	assert.ErrorIs(t, b.Pass(recordOf(0, 1, 3, true), fails), full)
-	require.NoError(t, b.Pass(recordOf(0, 1, 4, false), func(*reader.Event) error { calls++; return nil }))
+	require.NoError(t, b.Pass(recordOf(0, 1, 4, false), func(*record.Record) error { calls++; return nil }))
 	assert.Equal(t, 2, calls)
 	assert.Equal(t, Stats{Shown: 2, Evicted: 3, With: 5, Bytes: b.bytes}, b.Stats())
 }
@@ -151,7 +152,7 @@ func TestMarksStay(t *testing.T) {
 func TestWallTime(t *testing.T) {
 	b, err := New(Options{When: when(t, "bad == 1"), By: "id", Window: 10 * time.Second, WallTime: true})
 	require.NoError(t, err)
-	record := func(at time.Time, id, n uint32, bad bool) *reader.Event {
+	newRecord := func(at time.Time, id, n uint32, bad bool) *record.Record {
 		ev := recordOf(1, id, n, bad)
 		ev.Time = at
 		return ev
@@ -161,13 +162,13 @@ func TestWallTime(t *testing.T) {
 	wrong := []time.Time{{}, time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(math.MaxInt64, 0), time.Unix(math.MinInt64, 0)}
 	for i, at := range wrong {
 		id := uint32(i + 1)
-		require.Empty(t, shown(t, b, record(at, 99, 0, false)))
+		require.Empty(t, shown(t, b, newRecord(at, 99, 0, false)))
 		d := time.Duration(i) * time.Hour
-		require.Equal(t, []uint64{1, 2, 3}, shown(t, b, record(after(d), id, 1, false), record(after(d+time.Second), id, 2, false), record(after(d+2*time.Second), id, 3, true)), at)
-		require.Empty(t, shown(t, b, record(after(d+13*time.Second), id, 4, false)), "the window is over")
-		require.Equal(t, []uint64{5}, shown(t, b, record(after(d+30*time.Second), id, 5, true)), "what was held has expired")
+		require.Equal(t, []uint64{1, 2, 3}, shown(t, b, newRecord(after(d), id, 1, false), newRecord(after(d+time.Second), id, 2, false), newRecord(after(d+2*time.Second), id, 3, true)), at)
+		require.Empty(t, shown(t, b, newRecord(after(d+13*time.Second), id, 4, false)), "the window is over")
+		require.Equal(t, []uint64{5}, shown(t, b, newRecord(after(d+30*time.Second), id, 5, true)), "what was held has expired")
 	}
-	require.Equal(t, []uint64{1, 2}, shown(t, b, record(begin, 50, 1, false), record(after(time.Second), 50, 2, true)), "an older recording")
+	require.Equal(t, []uint64{1, 2}, shown(t, b, newRecord(begin, 50, 1, false), newRecord(after(time.Second), 50, 2, true)), "an older recording")
 }
 
 // TestLongWindow: the sum of a time and the window has no room in 64 bits.
@@ -189,15 +190,17 @@ func TestLongWindow(t *testing.T) {
 func TestLongValues(t *testing.T) {
 	b, err := New(Options{When: when(t, "level >= error"), By: "request_id"})
 	require.NoError(t, err)
-	record := func(id string, s reader.Severity) *reader.Event {
-		return &reader.Event{Kind: reader.KindLog, Severity: s, Fields: []reader.Field{{Name: "request_id", Value: reader.StringValue(id)}}}
+	logged := func(id string, s record.Severity) *record.Record {
+		rec := &record.Record{Kind: record.KindLog, Severity: s}
+		rec.SetFields([]record.Field{{Name: "request_id", Value: record.StringValue(id)}})
+		return rec
 	}
 	long := strings.Repeat("x", maxKey)
 	for _, id := range []string{long + "a", long, long[1:] + "y", long[1:]} {
-		require.Zero(t, count(b, record(id, reader.SeverityDebug)))
+		require.Zero(t, count(b, logged(id, record.SeverityDebug)))
 	}
-	assert.EqualValues(t, 3, count(b, record(long+"b", reader.SeverityError)))
-	assert.EqualValues(t, 2, count(b, record(long[1:], reader.SeverityError)))
+	assert.EqualValues(t, 3, count(b, logged(long+"b", record.SeverityError)))
+	assert.EqualValues(t, 2, count(b, logged(long[1:], record.SeverityError)))
 }
 
 // TestModel compares a Buffer that has room with a plain implementation, on random records.
@@ -314,7 +317,7 @@ func TestMillionIDs(t *testing.T) {
 	for i := range uint32(n) {
 		ev.Monotonic += 1000
 		binary.NativeEndian.PutUint32(ev.Raw[at:], i)
-		require.NoError(t, decoder.Decode(ev.Raw, ev, &reader.DecodeOptions{Reuse: true}))
+		require.NoError(t, decoder.DecodeReuse(ev.Raw, ev))
 		if count(b, ev) != 0 {
 			t.Fatal("none matches")
 		}
@@ -328,11 +331,12 @@ func TestMillionIDs(t *testing.T) {
 func TestUndecodable(t *testing.T) {
 	b, err := New(Options{When: when(t, "event == r"), By: "system", Window: time.Second})
 	require.NoError(t, err)
-	short, err := reader.NewDecoder(tracepoint.System, tracepoint.MustParse("s u32 id").Format())
+	short, err := record.NewDecoder(tracepoint.System, tracepoint.MustParse("s u32 id").Format())
 	require.NoError(t, err)
 	for _, size := range []int{tracepoint.CommonSize + 4, tracepoint.CommonSize} {
-		ev := &reader.Event{Monotonic: 1, Raw: make([]byte, size), Decoder: short}
-		ev.Undecodable = short.Decode(ev.Raw, ev, nil) != nil
+		ev := new(record.Record)
+		_ = short.Decode(make([]byte, size), ev)
+		ev.Monotonic = 1
 		require.Equal(t, size == tracepoint.CommonSize, ev.Undecodable)
 		require.Zero(t, count(b, ev))
 	}
@@ -345,7 +349,7 @@ func TestUndecodable(t *testing.T) {
 }
 
 // count adds a record, and returns how many are let through.
-func count(b *Buffer, ev *reader.Event) (n uint64) {
+func count(b *Buffer, ev *record.Record) (n uint64) {
 	b.Add(ev)
 	for b.Next() != nil {
 		n++
@@ -356,7 +360,7 @@ func count(b *Buffer, ev *reader.Event) (n uint64) {
 // memory adds up what Stats.Bytes counts.
 func memory(b *Buffer) int {
 	n := 0
-	decoders, processes := map[*reader.Decoder]bool{}, map[*reader.Process]bool{}
+	decoders, processes := map[*record.Decoder]bool{}, map[*record.Process]bool{}
 	for _, c := range b.chunks {
 		for _, d := range c.decoders {
 			decoders[d] = true
@@ -385,10 +389,10 @@ func TestManyPrograms(t *testing.T) {
 	require.NoError(t, err)
 	for i := range uint32(5000) {
 		ev := recordOf(int(i), i, i, false)
-		ev.Process = &reader.Process{PID: int32(i), Cgroup: strings.Repeat("c", 4000)}
-		d, err := reader.NewDecoder(tracepoint.System, ev.Decoder.Format())
+		ev.Process = &record.Process{PID: int32(i), Cgroup: strings.Repeat("c", 4000)}
+		d, err := record.NewDecoder(tracepoint.System, ev.Decoder.Format())
 		require.NoError(t, err)
-		require.NoError(t, d.Decode(ev.Raw, ev, nil))
+		require.NoError(t, d.Decode(ev.Raw, ev))
 		require.Zero(t, count(b, ev))
 		require.LessOrEqual(t, b.bytes, limit+chunkEntries*(decoderSize(d)+processSize(ev.Process)), "but for the chunk that is filled")
 	}
@@ -403,7 +407,7 @@ func TestManyPrograms(t *testing.T) {
 func TestStack(t *testing.T) {
 	b, err := New(Options{When: when(t, "bad == 1"), By: "id"})
 	require.NoError(t, err)
-	process := &reader.Process{PID: 7, Comm: "shop"}
+	process := &record.Process{PID: 7, Comm: "shop"}
 	for i := range uint32(3) {
 		ev := recordOf(int(i), 1, i, false)
 		ev.CgroupID, ev.TID, ev.Process, ev.Callchain = 99, 8, process, []uint64{uint64(i), 1 << 63}[:i%3]
@@ -423,30 +427,29 @@ func TestStack(t *testing.T) {
 func TestWhole(t *testing.T) {
 	b, err := New(Options{When: when(t, "level >= error"), By: "request_id"})
 	require.NoError(t, err)
-	record := func(i int, s reader.Severity) *reader.Event {
-		return &reader.Event{
-			Kind: reader.KindLog, Severity: s, Message: fmt.Sprint(i), Time: time.Unix(int64(i), 0),
-			Fields: []reader.Field{{Name: "request_id", Value: reader.StringValue("a")}},
-		}
+	newRecord := func(i int, s record.Severity) *record.Record {
+		rec := &record.Record{Kind: record.KindLog, Severity: s, Message: fmt.Sprint(i), Time: time.Unix(int64(i), 0)}
+		rec.SetFields([]record.Field{{Name: "request_id", Value: record.StringValue("a")}})
+		return rec
 	}
 	var list []string
-	for i, s := range []reader.Severity{reader.SeverityDebug, reader.SeverityInfo, reader.SeverityError, reader.SeverityDebug} {
-		b.Add(record(i, s))
+	for i, s := range []record.Severity{record.SeverityDebug, record.SeverityInfo, record.SeverityError, record.SeverityDebug} {
+		b.Add(newRecord(i, s))
 		for ev := b.Next(); ev != nil; ev = b.Next() {
 			list = append(list, ev.Message)
 		}
 	}
 	assert.Equal(t, []string{"0", "1", "2", "3"}, list)
 	for i := range 20_000 {
-		require.Zero(t, count(b, record(100+i, reader.SeverityDebug)))
+		require.Zero(t, count(b, newRecord(100+i, record.SeverityDebug)))
 	}
 	assert.Equal(t, []int{11, memory(b)}, []int{b.Stats().Held, b.bytes})
 
 	small, err := New(Options{When: when(t, "level >= error"), By: "request_id", Bytes: MinBytes})
 	require.NoError(t, err)
 	for i := range 1000 {
-		ev := record(0, reader.SeverityDebug)
-		ev.Message, ev.Body = strings.Repeat("m", 10_000), reader.StringValue(fmt.Sprint(i))
+		ev := newRecord(0, record.SeverityDebug)
+		ev.Message, ev.Body = strings.Repeat("m", 10_000), record.StringValue(fmt.Sprint(i))
 		require.Zero(t, count(small, ev))
 		require.LessOrEqual(t, small.bytes, MinBytes)
 		require.Equal(t, memory(small), small.bytes)
@@ -458,18 +461,18 @@ func TestWhole(t *testing.T) {
 // TestWholeSize: all that a record refers to counts.
 func TestWholeSize(t *testing.T) {
 	text := strings.Repeat("x", 50_000)
-	list := make([]reader.Field, 1000)
-	for name, ev := range map[string]reader.Event{
-		"process":  {Process: &reader.Process{Exe: text}},
+	list := make([]record.Field, 1000)
+	for name, ev := range map[string]record.Record{
+		"process":  {Process: &record.Process{Exe: text}},
 		"scope":    {ScopeName: text},
 		"state":    {TraceState: text, StatusMessage: text, SeverityText: text},
 		"stack":    {Callchain: make([]uint64, 8000)},
 		"raw":      {Raw: make([]byte, 60_000)},
 		"large":    {Raw: make([]byte, 60_000), Decoder: decoder, Callchain: make([]uint64, 10_000)},
-		"metric":   {Point: &reader.Point{Unit: text, Request: []byte(text), Quantiles: make([]reader.Quantile, 100)}},
-		"body":     {Body: reader.ListValue(list)},
-		"map":      {Resource: []reader.Field{{Name: "m", Value: reader.MapValue(list)}}},
-		"event":    {NestedEvents: []reader.NestedEvent{{Name: text}}},
+		"metric":   {Point: &record.Point{Unit: text, Request: []byte(text), Quantiles: make([]record.Quantile, 100)}},
+		"body":     {Body: record.ListValue(list)},
+		"map":      {Resource: []record.Field{{Name: "m", Value: record.MapValue(list)}}},
+		"event":    {NestedEvents: []record.NestedEvent{{Name: text}}},
 		"location": {Timestamp: time.Date(2026, 11, 27, 0, 0, 0, 0, time.Local), Message: text},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"log/slog"
@@ -16,10 +17,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -98,6 +101,46 @@ func benchmarkRead(b *testing.B, written uevents.Transport, read reader.Transpor
 	})
 }
 
+// BenchmarkReplay measures the cost of a record that is read from a recording and written to a file. The record is that of BenchmarkRead.
+func BenchmarkReplay(b *testing.B) {
+	name := filepath.Join(b.TempDir(), "t.jsonl")
+	file, err := os.Create(name)
+	require.NoError(b, err)
+	lines := bufio.NewWriter(file)
+	w, err := output.New("json", lines, output.Options{})
+	require.NoError(b, err)
+	at := time.Unix(1_700_000_000, 0).UTC()
+	ev := record.Record{
+		System: "user_events", Name: "benchread_info", Kind: record.KindLog, Severity: record.SeverityInfo, SeverityText: "INFO", Message: "GET /users/{id}",
+		PID: 812, TID: 815, CPU: 1, Process: &record.Process{PID: 812, Comm: "cli.test", Exe: "/tmp/cli.test", Cgroup: "/system.slice/bench.service", Unit: "bench.service"},
+	}
+	ev.SetFields([]record.Field{
+		{Name: "http.request.method", Value: record.StringValue("GET")},
+		{Name: "http.route", Value: record.StringValue("/users/{id}")},
+		{Name: "http.response.status_code", Value: record.Int64Value(200)},
+		{Name: "latency", Value: record.Float64Value(0.0015)},
+		{Name: "cached", Value: record.BoolValue(true)},
+	})
+	for range b.N {
+		at = at.Add(1234567)
+		ev.Time, ev.Timestamp, ev.Monotonic = at, at.Add(-2345), uint64(at.UnixNano())/1000
+		require.NoError(b, w.Write(&ev))
+	}
+	require.NoError(b, errors.Join(lines.Flush(), file.Close()))
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, null.Close()) })
+	var said syncbuffer.Buffer
+	e := newEnv()
+	e.out, e.err = null, &said
+	b.ReportAllocs()
+	b.ResetTimer()
+	err = e.replay(b.Context(), &replayFlags{outputFlags: outputFlags{format: "json", time: "local"}}, []string{name})
+	b.StopTimer()
+	require.NoError(b, err)
+	require.Empty(b, said.String())
+}
+
 // portions is a reader whose records end after each portion.
 type portions struct {
 	live
@@ -112,7 +155,7 @@ func openPortions(b *testing.B, o *reader.Options) *portions {
 	return &portions{live: live}
 }
 
-func (p *portions) Next(ev *reader.Event) error {
+func (p *portions) Next(ev *record.Record) error {
 	if p.left == 0 {
 		return io.EOF
 	}
@@ -168,9 +211,9 @@ func BenchmarkFullRate(b *testing.B) {
 			ev, err := p.Register(tracepoint.MustParse(event+" s64 duration_ns; u64 seq; char[176] text"), nil)
 			require.NoError(b, err)
 			end := startTool(b, ev, command.args)
-			record := make([]byte, uevents.IndexSize+192)
+			logged := make([]byte, uevents.IndexSize+192)
 			for range b.N {
-				_, _ = ev.WriteRecord(record) // the sum below shows whether it succeeds
+				_, _ = ev.WriteRecord(logged) // the sum below shows whether it succeeds
 			}
 			state, said := end()
 			require.Zero(b, state.ExitCode(), said)
@@ -257,12 +300,12 @@ func startTool(b *testing.B, ev *uevents.Event, args []string) (end func() (*os.
 
 // writeAll writes b.N records and measures that. Between some of them it sleeps, so that the tool reads: no record is lost.
 func writeAll(b *testing.B, ev *uevents.Event) {
-	record := make([]byte, uevents.IndexSize+192)
+	logged := make([]byte, uevents.IndexSize+192)
 	b.ResetTimer()
 	for left := b.N; left > 0; left -= portion {
 		b.StartTimer()
 		for range min(left, portion) {
-			_, _ = ev.WriteRecord(record) // the caller checks that the event is enabled
+			_, _ = ev.WriteRecord(logged) // the caller checks that the event is enabled
 		}
 		b.StopTimer()
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // pacing of the load, which is not measured

@@ -15,9 +15,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/internal/condition"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -40,7 +41,7 @@ func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flags = flags
 	flags.StringArrayVarP(&f.where, "where", "w", nil, "only records that meet a `CONDITION`, such as 'status >= 500 and duration > 100ms': see uevents help where")
-	flags.StringVar(&f.level, "level", "", "only log records of a `LEVEL` or above: trace, debug, info, warn, error or fatal; with --kind, of the other kinds all records")
+	flags.StringVar(&f.level, "level", "", "only records of a `LEVEL` or above: trace, debug, info, warn, error or fatal. Spans and metrics are of info; a record without a level is of every level")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only records of these `KINDS`: "+strings.Join(kindNames(), ", "))
 	flags.StringSliceVar(&f.programs, "program", nil, "only records of programs of this `NAME`, which may have *, ? and [a-z]")
 	f.workloads.add(cmd)
@@ -51,7 +52,7 @@ func (f *conditionFlags) addConditions(e *env, cmd *cobra.Command) {
 
 // kindNames are the kinds of records as the command line has them, as one word.
 func kindNames() (names []string) {
-	for k := reader.KindOther; k <= reader.KindMetric; k++ {
+	for k := record.KindOther; k <= record.KindMetric; k++ {
 		names = append(names, strings.ReplaceAll(k.String(), " ", "_"))
 	}
 	return append(names[1:], names[0])
@@ -59,8 +60,8 @@ func kindNames() (names []string) {
 
 func levelNames() []string { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
 
-// condition returns the condition of all flags, nil if there are none. Errors are usage errors.
-func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
+// condition returns the condition of all flags and of more, nil if there are none. Errors are usage errors.
+func (f *conditionFlags) condition(more ...*where.Condition) (*where.Condition, error) {
 	if f.flags != nil {
 		if err := checkEmpty(f.flags); err != nil {
 			return nil, err
@@ -76,7 +77,7 @@ func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, c.String())
+		parts = append(parts, c)
 	}
 	var kinds []string
 	for _, kind := range f.kinds {
@@ -87,48 +88,62 @@ func (f *conditionFlags) condition(more ...string) (*reader.Condition, error) {
 		kinds = append(kinds, name)
 	}
 	if len(kinds) > 0 {
-		parts = append(parts, "kind in ("+strings.Join(kinds, ", ")+")")
+		parts = append(parts, mustParse("kind in ("+strings.Join(kinds, ", ")+")"))
 	}
 	if f.level != "" {
-		if _, err := reader.ParseSeverity(f.level); err != nil {
+		least, err := record.ParseSeverity(f.level)
+		if err != nil {
 			return nil, usageError{fmt.Errorf("--level: %q is none of %s", f.level, strings.Join(levelNames(), ", "))}
 		}
-		of := "level >= " + f.level
-		if len(f.kinds) > 0 {
-			of = "kind != log or " + of
+		parts = append(parts, where.Level(least))
+	}
+	var programs []*where.Condition
+	for _, name := range f.programs {
+		c, err := nameCondition("program", name)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--program: %w", err)}
 		}
-		parts = append(parts, of)
+		programs = append(programs, c)
 	}
-	if len(f.programs) > 0 {
-		var of []string
-		for _, name := range f.programs {
-			c, err := nameCondition("program", name)
-			if err != nil {
-				return nil, usageError{fmt.Errorf("--program: %w", err)}
-			}
-			of = append(of, c)
-		}
-		parts = append(parts, strings.Join(of, " or "))
-	}
-	switch len(parts) {
-	case 0:
-		return nil, nil
-	case 1:
-		return parseCondition("the condition", parts[0])
-	}
-	return parseCondition("the condition", "("+strings.Join(parts, ") and (")+")")
+	return where.And(append(parts, anyOf(programs))...), nil
 }
 
-// pidCondition returns the condition of records that processes have written; none if there are no processes.
-func pidCondition(pids []int) []string {
-	if len(pids) == 0 {
+// anyOf returns the condition that one of a list holds; nil of none.
+func anyOf(list []*where.Condition) *where.Condition {
+	if len(list) == 0 {
 		return nil
 	}
+	return where.Or(list...)
+}
+
+// pidCondition returns the condition of records that processes have written; nil if there are no processes.
+func pidCondition(pids []int) *where.Condition {
 	var list []string
 	for _, pid := range pids {
 		list = append(list, strconv.Itoa(pid))
 	}
-	return []string{"pid in (" + strings.Join(list, ", ") + ")"}
+	return oneOf("pid", list)
+}
+
+// oneOf returns the condition that a part of records is one of many words, nil if there are none.
+func oneOf(part string, words []string) *where.Condition {
+	var list []*where.Condition
+	for words := range slices.Chunk(words, mostWords) {
+		list = append(list, mustParse(part+" in ("+strings.Join(words, ", ")+")"))
+	}
+	return anyOf(list)
+}
+
+// mostWords is how many values a comparison takes.
+const mostWords = 500
+
+// mustParse parses a condition that is right.
+func mustParse(text string) *where.Condition {
+	c, err := where.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 func quoteValue(s string) (string, error) {
@@ -141,13 +156,13 @@ func quoteValue(s string) (string, error) {
 }
 
 // parseCondition parses a condition of the command line. The error shows the place.
-func parseCondition(flag, text string) (*reader.Condition, error) {
-	c, err := reader.ParseCondition(text)
-	wrong, ok := errors.AsType[*condition.Error](err)
+func parseCondition(flag, text string) (*where.Condition, error) {
+	c, err := where.Parse(text)
+	wrong, ok := errors.AsType[*where.Error](err)
 	if !ok {
 		return c, err
 	}
-	return nil, usageError{fmt.Errorf("%s: %s\n%s", flag, cutAround([]rune(wrong.Problem), 0, 200), showPlace(wrong.Text, wrong.At))}
+	return nil, usageError{fmt.Errorf("%s: %s\n%s", flag, cutAround([]rune(wrong.Problem), 0, 200), showPlace(text, wrong.At))}
 }
 
 const placeWidth = 70
@@ -195,7 +210,7 @@ func (e *env) explain(o *reader.Options) error {
 	}
 	table := output.Table{Header: []string{"EVENT", "TRANSPORT", "KERNEL", "UEVENTS"}}
 	for _, ev := range list {
-		d, err := reader.NewDecoder(ev.system, ev.format)
+		d, err := record.NewDecoder(ev.system, ev.format)
 		if err != nil {
 			return err
 		}
@@ -271,8 +286,9 @@ A VALUE is a number, a time with its unit (10ms, 1.5s), a word, or a text in quo
 three kinds: " ' and the backquote. Texts are compared as uevents prints them. A time is
 compared with nanoseconds, or in the unit that the name ends in: _us, _ms, _s.
 
-A record that lacks the name meets no comparison with it, != and not in included. level == warn
-means WARN to WARN4. A list meets a comparison if an element does; != and not in if none is
+A record that lacks the name meets no comparison with it, != and not in included. A number that
+is 0, status unset and parent_remote false are no lack; an empty text is. level == warn means
+WARN to WARN4. A list meets a comparison if an element does; != and not in if none is
 equal.
 
 NAME is an attribute, such as status, http.route or db.table (also of the group db), or a
@@ -283,7 +299,7 @@ is the name of its event; the record decides for its copy in the event of its le
 means x.service. Of a program in shared memory, comm is the name that it had when uevents found
 it; thread and CPU are not known.
 Recordings of perf record have no more of a program than the 15 bytes of its comm. Parts:
-` + columnsOf(reader.ConditionNames()) + "\n\n" + workloadHelp,
+` + columnsOf(where.Names()) + "\n\n" + workloadHelp,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -100,7 +101,9 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.]*$`)
 
 // configEvents returns the events for a configuration, and the names of events that a configuration cannot have.
 func configEvents(found []event) (list []configEvent, odd []string) {
-	declared := slices.ContainsFunc(found, func(ev event) bool { return strings.HasSuffix(ev.source, ", declared") })
+	declared := slices.ContainsFunc(found, func(ev event) bool {
+		return ev.source == record.SourceDeclared || ev.source == record.SourceOTelDeclared
+	})
 	for _, ev := range found {
 		c := configEvent{System: ev.system, Name: ev.name}
 		if !plainName.MatchString(c.Name) {

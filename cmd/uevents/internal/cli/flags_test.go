@@ -38,19 +38,6 @@ func TestConditionPlace(t *testing.T) {
 	}
 }
 
-// TestFieldsJSON: attributes stay JSON where package output writes records, which needs nothing else.
-func TestFieldsJSON(t *testing.T) {
-	_, o, err := newEnv().newWatcher(&watchFlags{outputFlags: outputFlags{format: "text", time: "local"}}, nil)
-	require.NoError(t, err)
-	assert.Equal(t, reader.DecodeJSON, o.Decode.Mode)
-	for _, format := range recordingFormats {
-		f := recordFlags{output: "t" + format.suffix}
-		o, _, err := f.recordOptions([]string{"x"})
-		require.NoError(t, err)
-		assert.Equal(t, format.suffix == ".jsonl" || format.suffix == ".txt", o.Decode.Mode == reader.DecodeJSON, format.suffix)
-	}
-}
-
 // TestTriggerOptions: a record triggers if it meets the trigger, and is selected.
 func TestTriggerOptions(t *testing.T) {
 	for _, c := range []struct {
@@ -62,9 +49,9 @@ func TestTriggerOptions(t *testing.T) {
 		{"", nil, "", ""},
 		{"", nil, "error", ""},
 		{"", []string{"a_*"}, "", ""},
-		{"", []string{"a_*"}, "error", "level >= error"},
+		{"", []string{"a_*"}, "error", "kind in (log, other) and (level >= error or not has(level))"},
 		{"status >= 500 or has(x)", nil, "", "status >= 500 or has(x)"},
-		{"status >= 500 or has(x)", []string{"a_*"}, "error", "(status >= 500 or has(x)) and (level >= error)"},
+		{"status >= 500 or has(x)", []string{"a_*"}, "error", "(status >= 500 or has(x)) and (kind in (log, other) and (level >= error or not has(level)))"},
 	} {
 		f := flightFlags{trigger: c.trigger, triggerEvents: c.events, keep: "64M", atMost: "6/h", format: "txt"}
 		f.level = c.level

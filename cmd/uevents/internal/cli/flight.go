@@ -16,7 +16,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/perf"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 type flightFlags struct {
@@ -107,18 +107,18 @@ func (f *flightFlags) flightOptions(patterns []string) (fo flight.Options, kept 
 }
 
 // triggerCondition returns the condition on records that trigger, nil if there is none: only records that are selected do.
-func (f *flightFlags) triggerCondition(where *reader.Condition) (*reader.Condition, error) {
+func (f *flightFlags) triggerCondition(selected *where.Condition) (*where.Condition, error) {
 	if f.trigger == "" {
 		if len(f.triggerEvents) == 0 {
 			return nil, nil
 		}
-		return where, nil
+		return selected, nil
 	}
 	trigger, err := parseCondition("--trigger", f.trigger)
-	if err != nil || where == nil {
-		return trigger, err
+	if err != nil {
+		return nil, err
 	}
-	return parseCondition("--trigger", fmt.Sprintf("(%s) and (%s)", trigger, where))
+	return where.And(trigger, selected), nil
 }
 
 // explainFlight explains the conditions on the records that are kept, and on those that trigger.

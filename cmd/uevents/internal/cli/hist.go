@@ -18,7 +18,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tracefs"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -32,7 +33,7 @@ type histFlags struct {
 	duration          time.Duration
 	rows              int
 	log2, percentiles bool
-	condition         *reader.Condition
+	condition         *where.Condition
 }
 
 func newHistCommand(e *env) *cobra.Command {
@@ -202,10 +203,10 @@ func (e *env) countBy(ctx context.Context, s *histSubject, f *histFlags) (h *his
 }
 
 // never reports whether no record of the event can meet a condition.
-func (s *histSubject) never(c *reader.Condition) bool {
+func (s *histSubject) never(c *where.Condition) bool {
 	return c != nil && !slices.ContainsFunc(s.formats, func(format tracepoint.Format) bool {
 		system, _, _ := strings.Cut(s.name, ":")
-		d, err := reader.NewDecoder(system, format)
+		d, err := record.NewDecoder(system, format)
 		return err != nil || !c.Plan(d, true).Never
 	})
 }
@@ -332,7 +333,7 @@ func amount(field string, v float64) string {
 
 // completeFields makes the shell complete the fields of the event on the command line.
 func (e *env) completeFields(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := reader.ConditionNames()
+	names := where.Names()
 	if len(args) > 0 {
 		found, _ := e.find(args[0])
 		for _, ev := range found {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -217,18 +217,18 @@ func TestLongValues(t *testing.T) {
 // TestSummedNumbers: numbers of all types are summed up, and what is no finite number changes no sum.
 func TestSummedNumbers(t *testing.T) {
 	for _, c := range []struct {
-		value reader.Value
+		value record.Value
 		want  float64
 		ok    bool
 	}{
-		{reader.Uint64Value(math.MaxUint64), math.MaxUint64, true},
-		{reader.Int64Value(-3), -3, true},
-		{reader.Float64Value(0.5), 0.5, true},
-		{reader.Float64Value(math.NaN()), 0, false},
-		{reader.Float64Value(math.Inf(-1)), 0, false},
-		{reader.StringValue("0.5"), 0.5, true},
-		{reader.StringValue("7 users"), 0, false},
-		{reader.BoolValue(true), 0, false},
+		{record.Uint64Value(math.MaxUint64), math.MaxUint64, true},
+		{record.Int64Value(-3), -3, true},
+		{record.Float64Value(0.5), 0.5, true},
+		{record.Float64Value(math.NaN()), 0, false},
+		{record.Float64Value(math.Inf(-1)), 0, false},
+		{record.StringValue("0.5"), 0.5, true},
+		{record.StringValue("7 users"), 0, false},
+		{record.BoolValue(true), 0, false},
 	} {
 		n, ok := number(c.value)
 		assert.Equal(t, []any{c.want, c.ok}, []any{n, ok})
@@ -304,20 +304,20 @@ func TestHistCounter(t *testing.T) {
 		logger.Log(t.Context(), 1, "other", slog.Group("db", "table", "b"))
 		logger.Debug("debug")
 	}
-	decoders := map[string]*reader.Decoder{}
+	decoders := map[string]*record.Decoder{}
 	count := func(f *histFlags) (rows []histRow, c histCounter) {
 		log()
 		c = newHistCounter(f)
 		for _, r := range tool.Records() {
 			d := decoders[r.Event]
 			if d == nil {
-				d, err = reader.NewDecoder(tracepoint.System, r.Declaration.Format())
+				d, err = record.NewDecoder(tracepoint.System, r.Declaration.Format())
 				require.NoError(t, err)
 				decoders[r.Event] = d
 			}
-			ev := reader.Event{Decoder: d, Raw: append(make([]byte, tracepoint.CommonSize), r.Payload...)}
+			ev := record.Record{Decoder: d, Raw: append(make([]byte, tracepoint.CommonSize), r.Payload...)}
 			raw := ev.Raw
-			require.NoError(t, d.Decode(raw, &ev, nil))
+			require.NoError(t, d.Decode(raw, &ev))
 			ev.Raw = raw
 			require.NoError(t, c.add(&ev))
 		}

@@ -17,7 +17,8 @@ import (
 
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tracefs"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -38,7 +39,7 @@ type histField struct {
 
 // kernelTask returns what makes the kernel count, or the reason for which it cannot.
 func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlags) (task histTask, reason string, err error) {
-	d, err := reader.NewDecoder(system, format)
+	d, err := record.NewDecoder(system, format)
 	if err != nil {
 		return task, "", err
 	}
@@ -55,8 +56,8 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 		}
 	}
 	for _, name := range f.by {
-		field, ok := d.FieldOf(name)
-		switch isText := isText(field.Type); {
+		field, ok := where.FieldOf(d, name)
+		switch isText := field.Type.IsText(); {
 		case !ok:
 			return task, name + " is no field of the event", nil
 		case isText && field.Type.Location != tracepoint.Fixed && !texts:
@@ -67,7 +68,7 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 		task.by = append(task.by, histField{field, name})
 	}
 	if f.sum != "" {
-		field, ok := d.FieldOf(f.sum)
+		field, ok := where.FieldOf(d, f.sum)
 		if !ok || !slices.Contains(operators(field.Type, true), "<") {
 			return task, f.sum + " is no number among the fields of the event", nil
 		}
@@ -209,7 +210,7 @@ func (h *histogram) parse(hist string, task *histTask) error {
 // add adds an entry of the kernel to its row. Several entries have the same keys, such as those of several levels that are TRACE. Records
 // without a level have no row.
 func (h *histogram) add(rows *histRows, task *histTask, entry histRow) {
-	undefined := reader.Severity(0).String()
+	undefined := record.Severity(0).String()
 	lacks := 0
 	for i, by := range task.by {
 		if by.name == "level" && by.isNumber() && entry.Keys[i] == undefined {
@@ -255,11 +256,7 @@ func (t *histTask) keys(values string) (keys []string, ok bool) {
 }
 
 // isNumber reports whether the kernel prints digits: other fields are texts.
-func (f *histField) isNumber() bool { return !isText(f.Type) }
-
-func isText(t tracepoint.Type) bool {
-	return t.Kind == tracepoint.Char && (t.Location != tracepoint.Fixed || t.Len > 0)
-}
+func (f *histField) isNumber() bool { return !f.Type.IsText() }
 
 // key returns the printable value of a field, or false if the field is a number and the value none. The kernel prints numbers without
 // sign.
@@ -284,7 +281,7 @@ func (f *histField) key(printed string, log2 bool) (key string, ok bool) {
 	}
 	if f.name == "level" {
 		v, _ := strconv.ParseInt(number, 10, 64)
-		return reader.SeverityOf(f.FormatField, v).String(), true
+		return record.SeverityOf(f.FormatField, v).String(), true
 	}
 	return number, true
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -72,8 +72,8 @@ func TestKernelLevels(t *testing.T) {
 func TestKernelTask(t *testing.T) {
 	format := tracepoint.MustParse("myapp_request u64 time_unix_nano; s32 level; u8 truncated; __rel_loc char[] trace_id; __rel_loc char[] span_id; " +
 		"__rel_loc char[] source; __rel_loc char[] attributes; __rel_loc char[] route; u16 status; s64 latency_ns; __data_loc u8[] blob").Format()
-	where := func(text string) *reader.Condition {
-		c, err := reader.ParseCondition(text)
+	where := func(text string) *where.Condition {
+		c, err := where.Parse(text)
 		require.NoError(t, err)
 		return c
 	}

@@ -18,11 +18,13 @@ import (
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 // inUevents reads records for the duration, or until ctx is done, and counts them.
 func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject, f *histFlags) error {
-	o := &reader.Options{Events: []string{subject.name}, Where: f.condition, Decode: reader.DecodeOptions{Reuse: true}}
+	o := &reader.Options{Events: []string{subject.name}, Where: f.condition, Reuse: true}
 	if f.tail.o != nil {
 		o.Events = []string{"*"} // records that meet it may be in any
 	}
@@ -48,7 +50,7 @@ func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject,
 		stopped <- s.Stop()
 	})
 	counter := newHistCounter(f)
-	var ev reader.Event
+	var ev record.Record
 	for {
 		if err := s.Next(&ev); errors.Is(err, io.EOF) {
 			break
@@ -78,25 +80,25 @@ type histCounter struct {
 	rows     histRows
 	without  uint64 // records that lack all keys
 	unsummed uint64 // records that lack the number to sum up
-	decoders map[*reader.Decoder]*typed.Decoder
+	decoders map[*record.Decoder]*typed.Decoder
 	keys     []string
 }
 
 // histValue is a value of records by its name.
 type histValue struct {
 	name string
-	of   func(*reader.Event) (reader.Value, bool)
+	of   func(*record.Record) (record.Value, bool)
 }
 
 func newHistCounter(f *histFlags) histCounter {
-	c := histCounter{f: f, sum: histValue{f.sum, reader.ValueOf(f.sum)}}
+	c := histCounter{f: f, sum: histValue{f.sum, where.ValueOf(f.sum)}}
 	for _, name := range f.by {
-		c.by = append(c.by, histValue{name, reader.ValueOf(name)})
+		c.by = append(c.by, histValue{name, where.ValueOf(name)})
 	}
 	return c
 }
 
-func (c *histCounter) add(ev *reader.Event) error {
+func (c *histCounter) add(ev *record.Record) error {
 	c.keys = c.keys[:0]
 	without := 0
 	for _, by := range c.by {
@@ -139,7 +141,7 @@ func (c *histCounter) add(ev *reader.Event) error {
 }
 
 // value returns a value, whose name may also be that of a field of the tracepoint, as uevents show lists them.
-func (c *histCounter) value(ev *reader.Event, named histValue) (v reader.Value, ok bool, err error) {
+func (c *histCounter) value(ev *record.Record, named histValue) (v record.Value, ok bool, err error) {
 	if v, ok = named.of(ev); ok {
 		return v, ok, nil
 	}
@@ -149,24 +151,24 @@ func (c *histCounter) value(ev *reader.Event, named histValue) (v reader.Value, 
 			return v, false, err
 		}
 		if c.decoders == nil {
-			c.decoders = map[*reader.Decoder]*typed.Decoder{}
+			c.decoders = map[*record.Decoder]*typed.Decoder{}
 		}
 		c.decoders[ev.Decoder] = d
 	}
-	record, err := d.Decode(ev.Raw)
+	fields, err := d.Decode(ev.Raw)
 	if err != nil {
 		return v, false, nil //nolint:nilerr // the record has no fields
 	}
-	field, ok := record.Lookup(named.name)
+	field, ok := fields.Lookup(named.name)
 	switch {
 	case !ok:
 		return v, false, nil
 	case field.Kind() == typed.KindInt:
-		return reader.Int64Value(field.Int64()), true, nil
+		return record.Int64Value(field.Int64()), true, nil
 	case field.Kind() == typed.KindUint:
-		return reader.Uint64Value(field.Uint64()), true, nil
+		return record.Uint64Value(field.Uint64()), true, nil
 	}
-	return reader.StringValue(text.Printable(field.String())), true, nil
+	return record.StringValue(text.Printable(field.String())), true, nil
 }
 
 type histRows struct {
@@ -229,11 +231,11 @@ func (r *histRows) list() []histRow {
 }
 
 // number returns a finite number, also one that is written as a text, as declared fractions are, or false for other values.
-func number(v reader.Value) (float64, bool) {
+func number(v record.Value) (float64, bool) {
 	n := v.Float64()
 	switch v.Type() {
-	case reader.TypeInt64, reader.TypeUint64, reader.TypeFloat64:
-	case reader.TypeString:
+	case record.TypeInt64, record.TypeUint64, record.TypeFloat64:
+	case record.TypeString:
 		var err error
 		if n, err = strconv.ParseFloat(v.Text(), 64); err != nil {
 			return 0, false
@@ -339,10 +341,10 @@ func log2Key(v int64) string {
 }
 
 // log2Of returns the key of a number with --log2, or false for other values. A fraction is in the range of the integer above.
-func log2Of(v reader.Value) (key string, ok bool) {
+func log2Of(v record.Value) (key string, ok bool) {
 	n, ok := number(v)
 	whole := v.Int64()
-	if v.Type() == reader.TypeFloat64 {
+	if v.Type() == record.TypeFloat64 {
 		whole = int64(max(-1, min(math.Ceil(n), 1<<63-1024))) // the nearest that an int64 can be
 	}
 	return log2Key(whole), ok

@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -124,8 +125,8 @@ func (e *env) printEvents(list []event) error {
 type event struct {
 	system, name string
 	format       tracepoint.Format
-	listeners    []string        // the kinds of attached tools
-	source       string          // see reader.Decoder.Source
+	listeners    []string // the kinds of attached tools
+	source       record.Source
 	textFilters  bool            // filters compare texts
 	programs     []memoryProgram // that have it in shared memory; none if it is the kernel's
 }
@@ -139,7 +140,7 @@ func (ev *event) transport() uevents.Transport {
 }
 
 // isHeader reports whether each record has the fields of the event.
-func (ev *event) isHeader() bool { return ev.source == "EventHeader" }
+func (ev *event) isHeader() bool { return ev.source == record.SourceEventHeader }
 
 // missing are the reasons for which events are not listed, or nil: the kernel's, which is no error if it can have none, or if there
 // are others, and those of processes that this user may not look into.
@@ -188,7 +189,7 @@ func kernelEvents(dir *tracefs.Dir, match func(system, name string) bool) (list 
 		} else if err != nil {
 			return nil, hintForList(err)
 		}
-		if d, err := reader.NewDecoder(t.System(), ev.format); err == nil {
+		if d, err := record.NewDecoder(t.System(), ev.format); err == nil {
 			ev.source = d.Source()
 		}
 		list = append(list, ev)
@@ -203,7 +204,7 @@ func kernelEvents(dir *tracefs.Dir, match func(system, name string) bool) (list 
 type eventJSON struct {
 	declarationJSON
 	Listeners []string        `json:"listeners"`
-	Source    string          `json:"source"`
+	Source    record.Source   `json:"source"`
 	Transport string          `json:"transport"`
 	Programs  []memoryProgram `json:"programs,omitempty"` // that have it in shared memory
 }
@@ -254,7 +255,7 @@ func memoryEvents(match func(system, name string) bool) (list []event, refused, 
 				i = len(list)
 				known[text] = i
 				ev := event{system: tracepoint.System, name: m.declaration.Name, format: m.declaration.Format(), textFilters: true}
-				if d, err := reader.NewDecoder(ev.system, ev.format); err == nil {
+				if d, err := record.NewDecoder(ev.system, ev.format); err == nil {
 					ev.source = d.Source()
 				}
 				list = append(list, ev)

@@ -22,6 +22,7 @@ import (
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // feed is a reader of records that a test creates.
@@ -30,7 +31,7 @@ type feed struct {
 	openErr error
 
 	mu       sync.Mutex
-	events   []reader.Event
+	events   []record.Record
 	notices  []reader.Notice
 	stats    reader.Stats
 	deadline time.Time
@@ -40,7 +41,7 @@ type feed struct {
 }
 
 // Next returns records that are ready, and otherwise waits for the deadline.
-func (f *feed) Next(ev *reader.Event) error {
+func (f *feed) Next(ev *record.Record) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
@@ -138,17 +139,17 @@ func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 // stop ends the command like an interrupt, after all records are read.
 func stop(f *feed) { f.stopped = true }
 
-func record(message string, severity reader.Severity) reader.Event {
-	return reader.Event{
-		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: reader.KindLog, Severity: severity, Message: message,
-		PID: 812, Process: &reader.Process{Comm: "myapp"},
+func newRecord(message string, severity record.Severity) record.Record {
+	return record.Record{
+		Time: time.Unix(1e9, 0), System: "user_events", Name: "myapp_info", Kind: record.KindLog, Severity: severity, Message: message,
+		PID: 812, Process: &record.Process{Comm: "myapp"},
 	}
 }
 
 func newFeed(messages ...string) *feed {
 	f := &feed{more: stop}
 	for _, m := range messages {
-		f.events = append(f.events, record(m, reader.SeverityInfo))
+		f.events = append(f.events, newRecord(m, record.SeverityInfo))
 	}
 	f.stats.CPUs, f.stats.Rings = 2, 2
 	f.stats.Events = []reader.EventStats{{Name: "user_events:myapp_info", Matched: uint64(len(messages)), Read: uint64(len(messages))}}
@@ -196,12 +197,12 @@ func TestWatchSelection(t *testing.T) {
 	code, _, errs := f.run(t, "watch", "a", "b_*", "--exclude", "b_x", "--level", "warn2", "--kind", "log,span", "--pid", "1,2", "--program", "x,y*", "--cgroup", cgroup,
 		"--where", "a == 1", "-w", "b =~ 'x y' or has c", "--no-follow", "--yes", "--buffer", "2M", "--detach-at-exit")
 	require.Equal(t, 0, code, errs)
-	assert.Equal(t, `(a == 1) and (b =~ 'x y' or has c) and (kind in (log, span)) and (kind != log or level >= warn2) and (program == "x" or program ~ "y*")`, f.o.Where.String())
+	assert.Equal(t, `(a == 1) and (b =~ 'x y' or has c) and (kind in (log, span)) and (kind in (log, other) and (level >= warn2 or not has(level))) and ((program == "x") or (program ~ "y*"))`, f.o.Where.String())
 	assert.FileExists(t, filepath.Join(f.o.Tracefs, "user_events_status"))
 	f.o.Notify, f.o.Where, f.o.Tracefs = nil, nil, ""
 	assert.Equal(t, &reader.Options{
 		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Processes: []int{1, 2},
-		Cgroup: cgroup, NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Decode: reader.DecodeOptions{Mode: reader.DecodeJSON, Reuse: true}, Transport: reader.TransportKernel,
+		Cgroup: cgroup, NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Reuse: true, Transport: reader.TransportKernel,
 	}, f.o)
 }
 
@@ -215,7 +216,7 @@ func TestWatchOutput(t *testing.T) {
 	assert.Equal(t, "cache miss\n", out)
 	assert.Contains(t, errs, "3 matched = 1 shown + 1 not shown + 1 without a match for --grep; ")
 	f := newFeed(make([]string, 50)...)
-	late := record("next second", reader.SeverityInfo)
+	late := newRecord("next second", record.SeverityInfo)
 	late.Time = late.Time.Add(time.Second)
 	f.events = append(f.events, late)
 	_, out, errs = f.run(t, "watch", "myapp", "--max-rate", "10", "-f", "message,severity")
@@ -230,14 +231,14 @@ func TestWatchOutput(t *testing.T) {
 func TestWatchRate(t *testing.T) {
 	f := newFeed()
 	for range terminalRate + 500 {
-		f.events = append(f.events, record("flood", reader.SeverityDebug))
+		f.events = append(f.events, newRecord("flood", record.SeverityDebug))
 	}
-	failed := reader.Event{Time: f.events[0].Time, System: "user_events", Name: "myapp_span", Kind: reader.KindSpan, Message: "failed span", Status: reader.StatusError}
+	failed := record.Record{Time: f.events[0].Time, System: "user_events", Name: "myapp_span", Kind: record.KindSpan, Message: "failed span", Status: record.StatusError}
 	fine := failed
-	fine.Message, fine.Status = "fine span", reader.StatusOK
-	f.events = append(f.events, record("a warning", reader.SeverityWarn), failed, fine, record("the error", reader.SeverityError))
+	fine.Message, fine.Status = "fine span", record.StatusOK
+	f.events = append(f.events, newRecord("a warning", record.SeverityWarn), failed, fine, newRecord("the error", record.SeverityError))
 	for range terminalRate {
-		f.events = append(f.events, record("many errors", reader.SeverityFatal))
+		f.events = append(f.events, newRecord("many errors", record.SeverityFatal))
 	}
 	var out, errs syncbuffer.Buffer
 	e := f.env(t, &out, &errs)
@@ -263,7 +264,7 @@ func TestWatchInterrupted(t *testing.T) {
 			synctest.Wait()
 			f.mu.Lock()
 			assert.True(t, f.stopped)
-			f.events = append(f.events, record("after", reader.SeverityInfo))
+			f.events = append(f.events, newRecord("after", record.SeverityInfo))
 		}
 		code, out, _ := f.runContext(t, ctx, "watch", "myapp", "-f", "message")
 		assert.Equal(t, 0, code)

@@ -17,7 +17,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // merged reads the records of files in order of time, as far as each file is. A regular file is opened for its first record, and again
@@ -39,7 +39,7 @@ type mergedFile struct {
 	number int
 	in     recordedInput // empty while it is closed
 	time   time.Time     // of the next record, or of one that is not later
-	ev     reader.Event
+	ev     record.Record
 	ready  bool // the next record is in ev
 }
 
@@ -80,7 +80,7 @@ func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Tab
 
 // firstTime returns the time of the first record that can be read, or no time: what is wrong with a file is said when it is read.
 func (m *merged) firstTime(in recordedInput, path string) (time.Time, error) {
-	var ev reader.Event
+	var ev record.Record
 	for {
 		switch err := in.Next(&ev); {
 		case err == nil:
@@ -93,12 +93,12 @@ func (m *merged) firstTime(in recordedInput, path string) (time.Time, error) {
 
 // ofOneRecord reports whether an error is about a record, behind which there may be others.
 func ofOneRecord(err error) bool {
-	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, reader.ErrMalformed)
+	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, record.ErrMalformed)
 }
 
 // Next reads the next record of the files. An error that is not about one record comes at the end of the others, if there are several
 // files.
-func (m *merged) Next(ev *reader.Event) error {
+func (m *merged) Next(ev *record.Record) error {
 	for len(m.files) > 0 {
 		f := m.files[0]
 		if f.ready {
@@ -242,7 +242,7 @@ func (m *merged) sayMissing(e *env, shown bool) {
 type recorded interface {
 	// Next reads the next record. It returns io.EOF at the end. After an error about one record, it continues with the
 	// next.
-	Next(ev *reader.Event) error
+	Next(ev *record.Record) error
 }
 
 type recordedInput struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -156,7 +157,7 @@ func (n *notes) notice(notice reader.Notice) {
 }
 
 // process says once that a record's process is in another PID namespace. Of the kernel's other events, the idle task has the id 0, too.
-func (n *notes) process(ev *reader.Event) {
+func (n *notes) process(ev *record.Record) {
 	if ev.PID != 0 || n.foreign || ev.System != tracepoint.System && ev.System != tracepoint.MultiSystem {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 type outputFlags struct {
@@ -104,7 +104,7 @@ func (f *outputFlags) newGrep(e *env) (*grep, error) {
 	return g, err
 }
 
-func (g *grep) matches(ev *reader.Event) bool {
+func (g *grep) matches(ev *record.Record) bool {
 	if g == nil {
 		return true
 	}

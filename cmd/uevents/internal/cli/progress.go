@@ -10,6 +10,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // say writes a line to standard error, as one line of printable characters.
@@ -79,14 +80,14 @@ func gaps(st *reader.Stats) (text string) {
 
 type contents struct {
 	records   uint64
-	kinds     [reader.KindMetric + 1]uint64
+	kinds     [record.KindMetric + 1]uint64
 	processes map[int32]bool  // that wrote records
-	recent    *reader.Process // of the last record; nil if it is unknown, or the record does not count
+	recent    *record.Process // of the last record; nil if it is unknown, or the record does not count
 }
 
 const maxProcesses = 1 << 16
 
-func (c *contents) add(ev *reader.Event) {
+func (c *contents) add(ev *record.Record) {
 	c.records++
 	if int(ev.Kind) < len(c.kinds) {
 		c.kinds[ev.Kind]++
@@ -106,20 +107,20 @@ func (c *contents) add(ev *reader.Event) {
 // text returns the number of processes, and of events of each kind.
 func (c *contents) text() string {
 	parts := []string{output.Plural(len(c.processes), "process")}
-	if c.kinds[reader.KindOther] == c.records {
+	if c.kinds[record.KindOther] == c.records {
 		return parts[0] + ", " + output.Plural(c.records, "record")
 	}
 	for kind, n := range c.kinds {
 		if n == 0 {
 			continue
 		}
-		name := reader.Kind(kind).String()
-		switch reader.Kind(kind) {
-		case reader.KindLog:
+		name := record.Kind(kind).String()
+		switch record.Kind(kind) {
+		case record.KindLog:
 			name = "log record"
-		case reader.KindMetric:
+		case record.KindMetric:
 			name = "data point"
-		case reader.KindOther:
+		case record.KindOther:
 			name = "other record"
 		}
 		parts = append(parts, output.Plural(n, name))

@@ -16,6 +16,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 type recordFlags struct {
@@ -108,15 +110,10 @@ func (f *recordFlags) recordOptions(patterns []string) (*reader.Options, *record
 	if f.sched {
 		o.Events = append(o.Events, perfetto.Switch)
 		if o.Where != nil {
-			if o.Where, err = parseCondition("the condition", "("+o.Where.String()+"\n) or system == sched"); err != nil {
-				return nil, nil, err
-			}
+			o.Where = where.Or(o.Where, mustParse("system == sched"))
 		}
 	}
 	o.Callchain = f.stack || format.stack
-	if format.json {
-		o.Decode.Mode = reader.DecodeJSON
-	}
 	ro := &recordingOptions{weight: f.weight, format: f.format, replace: !f.rotation.rotates()}
 	if o.Callchain {
 		ro.stack = symbols.New()
@@ -211,7 +208,7 @@ func (r *recorder) recordUntil(ctx context.Context, command []string) error {
 
 // write writes records until there are no more, and reports progress once a second.
 func (r *recorder) write() error {
-	var ev reader.Event
+	var ev record.Record
 	progress := &progress{e: r.e, began: r.began}
 	defer progress.clear()
 	next := r.e.now().Add(time.Second)
@@ -241,7 +238,7 @@ func (r *recorder) write() error {
 	}
 }
 
-func (r *recorder) event(ev *reader.Event) error {
+func (r *recorder) event(ev *record.Record) error {
 	r.notes.process(ev)
 	r.counted.add(ev)
 	r.bytes += uint64(len(ev.Raw)) + sampleSize

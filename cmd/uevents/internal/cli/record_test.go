@@ -19,6 +19,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // recordTo runs record with the feed, and returns the content of the file.
@@ -38,8 +39,8 @@ func (f *feed) recordTo(t *testing.T, name string, args ...string) (code int, fi
 // lostFeed is a feed with a log record and a span, and losses.
 func lostFeed() *feed {
 	f := newFeed("one")
-	span := record("GET /", 0)
-	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = reader.KindSpan, 7, time.Second, [16]byte{1}, [8]byte{2}
+	span := newRecord("GET /", 0)
+	span.Kind, span.PID, span.Duration, span.TraceID, span.SpanID = record.KindSpan, 7, time.Second, [16]byte{1}, [8]byte{2}
 	f.events = append(f.events, span)
 	f.notices = []reader.Notice{{Kind: reader.NoticeLost, Event: "user_events:myapp_info", Count: 3, Time: time.Unix(1e9, 5)}}
 	f.stats.Events[0] = reader.EventStats{Name: "user_events:myapp_info", Matched: 5, Read: 2, Lost: 3}
@@ -158,15 +159,15 @@ func TestRecordOTLP(t *testing.T) {
 // TestRecordOTLPOfExited: events of the spans that a process has left open are written when it has exited, not at the end of the recording.
 func TestRecordOTLPOfExited(t *testing.T) {
 	f := newFeed("one")
-	retry := record("retry", 0)
-	retry.Kind, retry.TraceID, retry.SpanID = reader.KindSpanEvent, [16]byte{1}, [8]byte{2}
+	retry := newRecord("retry", 0)
+	retry.Kind, retry.TraceID, retry.SpanID = record.KindSpanEvent, [16]byte{1}, [8]byte{2}
 	f.events[0].Monotonic, retry.Monotonic = 1, 1
 	f.events = append(f.events, retry)
 	more := f.more
 	f.more = func(f *feed) {
 		f.notices = append(f.notices, reader.Notice{Kind: reader.NoticeExited, PID: retry.PID})
 		for i := range 2 {
-			last := record("last", reader.SeverityInfo)
+			last := newRecord("last", record.SeverityInfo)
 			last.Monotonic = uint64(1+i) * uint64(time.Minute)
 			f.events = append(f.events, last)
 		}
@@ -189,7 +190,7 @@ func TestRecordOptions(t *testing.T) {
 	require.Equal(t, 0, code, errs)
 	assert.Equal(t, []string{"myapp", "sched:sched_switch"}, f.o.Events)
 	assert.False(t, f.o.Callchain)
-	assert.Equal(t, "(level >= warn\n) or system == sched", f.o.Where.String())
+	assert.Equal(t, "(kind in (log, other) and (level >= warn or not has(level))) or (system == sched)", f.o.Where.String())
 	f = newFeed("one")
 	_, _, _ = f.recordTo(t, "x.pb.gz", "myapp")
 	assert.True(t, f.o.Callchain, "a profile is one of stacks")
@@ -248,19 +249,19 @@ func TestRecordErrors(t *testing.T) {
 // TestProfileWithoutWeight: a profile that cannot be made leaves the file of an earlier one as it was.
 func TestProfileWithoutWeight(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pb.gz")
-	record := func(weight string) (code int, content []byte) {
+	newRecord := func(weight string) (code int, content []byte) {
 		f := newFeed("one")
 		f.events[0].Callchain = []uint64{1}
-		f.events[0].Fields = []reader.Field{{Name: "bytes", Value: reader.Int64Value(3)}}
+		f.events[0].SetFields([]record.Field{{Name: "bytes", Value: record.Int64Value(3)}})
 		code, _, _ = f.run(t, "record", "a", "-o", path, "--weight", weight)
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
 		return code, content
 	}
-	code, first := record("bytes")
+	code, first := newRecord("bytes")
 	assert.Zero(t, code)
 	assert.NotEmpty(t, first)
-	code, second := record("byts")
+	code, second := newRecord("byts")
 	assert.Equal(t, exitError, code)
 	assert.Equal(t, first, second)
 }
@@ -293,7 +294,7 @@ func TestRecordProgress(t *testing.T) {
 
 // TestRecordCommand: the command's events are recorded until it ends, and its exit code is that of record.
 func TestRecordCommand(t *testing.T) {
-	record := func(f *feed, ctx context.Context, args ...string) (code int, out, errs string) {
+	newRecord := func(f *feed, ctx context.Context, args ...string) (code int, out, errs string) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		code, out, errs = f.runContext(t, ctx, append([]string{"record", "a", "-o", path, "--sched", "--"}, args...)...)
 		data, err := os.ReadFile(path)
@@ -306,14 +307,14 @@ func TestRecordCommand(t *testing.T) {
 		f.more = nil
 		return f
 	}
-	code, out, errs := record(running(), t.Context(), "sh", "-c", "echo out; echo err >&2; exit 7")
+	code, out, errs := newRecord(running(), t.Context(), "sh", "-c", "echo out; echo err >&2; exit 7")
 	assert.Equal(t, 7, code)
 	assert.Equal(t, "out\n", out)
 	assert.Contains(t, errs, "err\n1 matched = 1 recorded; ", "a summary follows")
 	assert.NotContains(t, errs, "uevents: ")
-	code, _, _ = record(running(), t.Context(), "true")
+	code, _, _ = newRecord(running(), t.Context(), "true")
 	assert.Equal(t, 0, code)
-	code, _, _ = record(running(), t.Context(), "sh", "-c", "kill -TERM $$")
+	code, _, _ = newRecord(running(), t.Context(), "sh", "-c", "kill -TERM $$")
 	assert.Equal(t, 128+15, code)
 
 	// An interrupt goes to the command, whose last events are recorded.
@@ -323,7 +324,7 @@ func TestRecordCommand(t *testing.T) {
 		_ = exists(ready)
 		cancel()
 	}()
-	code, out, _ = record(running(), ctx, "sh", "-c", `trap 'echo interrupted; exit 3' INT; echo >"$0"; while kill -0 $PPID; do sleep 0.05; done`, ready)
+	code, out, _ = newRecord(running(), ctx, "sh", "-c", `trap 'echo interrupted; exit 3' INT; echo >"$0"; while kill -0 $PPID; do sleep 0.05; done`, ready)
 	assert.Equal(t, 3, code)
 	assert.Equal(t, "interrupted\n", out)
 }
@@ -331,7 +332,7 @@ func TestRecordCommand(t *testing.T) {
 func TestReplay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	f := lostFeed()
-	f.events = append(f.events, record("two\x1b[2J", reader.SeverityError))
+	f.events = append(f.events, newRecord("two\x1b[2J", record.SeverityError))
 	code, _, errs := f.run(t, "record", "a", "-o", path)
 	require.Equal(t, 0, code, errs)
 	replay := func(args ...string) (code int, out, errs string) {
@@ -348,7 +349,9 @@ func TestReplay(t *testing.T) {
 	_, out, _ = strings.Cut(out, "\n") // the line about losses comes first
 	assert.Equal(t, `{"message":"two\u001b[2J","severity":"ERROR"}`+"\n", out)
 	_, out, _ = replay("--level", "warn", "--kind", "log,span", "-f", "message")
-	assert.Equal(t, "GET /\ntwo\\x1b[2J\n", out)
+	assert.Equal(t, "two\\x1b[2J\n", out)
+	_, out, _ = replay("--level", "info", "--kind", "span", "-f", "message")
+	assert.Equal(t, "GET /\n", out, "spans are of info")
 	_, out, errs = replay("--where", "level >= info or nosuch == 1", "--pid", "812", "-f", "message")
 	assert.Equal(t, "one\ntwo\\x1b[2J\n", out)
 	assert.NotContains(t, errs, "nosuch", "no record was asked for it")
@@ -397,7 +400,7 @@ func TestReplayPerfData(t *testing.T) {
 	var recording perfdatatest.Recording
 	id := recording.Event("user_events", statusEvent)
 	for _, raw := range []string{"\x07\x00\x00\x00\xc8\x00\x00\x00", "\x07\x00", "\x07\x00\x00\x00\xc9\x00\x00\x00"} {
-		ev := record("", 0)
+		ev := newRecord("", 0)
 		ev.Raw = []byte(raw)
 		recording.Add(id, &ev)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // recordingFormat is a file format, which the suffix of a file's name selects.
@@ -132,7 +132,7 @@ func createRecording(ctx context.Context, path string, o *recordingOptions) (*re
 }
 
 // Write writes an event. After an error the file keeps the events before.
-func (r *recording) Write(ev *reader.Event) error { return r.note(r.Writer.Write(ev)) }
+func (r *recording) Write(ev *record.Record) error { return r.note(r.Writer.Write(ev)) }
 
 func (r *recording) Lost(name string, n uint64, at time.Time) error {
 	return r.note(r.Writer.Lost(name, n, at))

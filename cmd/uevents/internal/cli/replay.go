@@ -16,7 +16,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/tool/tail"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 type replayFlags struct {
@@ -77,7 +78,7 @@ Formats of --to:
 func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error {
 	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.format, f.names())}
 	var err error
-	if r.where, err = f.condition(pidCondition(f.pids)...); err != nil {
+	if r.where, err = f.condition(pidCondition(f.pids)); err != nil {
 		return err
 	}
 	if r.times, err = f.times.timeRange(e.now()); err != nil {
@@ -141,7 +142,7 @@ type replayer struct {
 	out   *bufio.Writer
 	file  *recording // nil if records are shown
 	times timeRange
-	where *reader.Condition
+	where *where.Condition
 	names missingNames
 	grep  *grep
 	limit uint64
@@ -174,13 +175,13 @@ func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Tabl
 }
 
 func (r *replayer) run(ctx context.Context) error {
-	var ev reader.Event
+	var ev record.Record
 	for ctx.Err() == nil {
 		err := r.from.Next(&ev)
 		switch {
 		case errors.Is(err, io.EOF), ctx.Err() != nil:
 			return nil
-		case errors.Is(err, jsonlines.ErrFormat), errors.Is(err, reader.ErrMalformed):
+		case errors.Is(err, jsonlines.ErrFormat), errors.Is(err, record.ErrMalformed):
 			if r.malformed++; r.firstErr == nil {
 				r.firstErr = err
 			}
@@ -211,7 +212,7 @@ func (r *replayer) run(ctx context.Context) error {
 	return nil
 }
 
-func (r *replayer) event(ev *reader.Event) error {
+func (r *replayer) event(ev *record.Record) error {
 	if !r.grep.matches(ev) {
 		r.unmatched++
 		return nil

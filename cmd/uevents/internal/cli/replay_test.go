@@ -22,7 +22,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 var mergeBegan = time.Date(2026, 11, 26, 22, 0, 0, 0, time.UTC)
@@ -34,10 +34,10 @@ type plannedRecord struct {
 	file   int
 }
 
-func (p *plannedRecord) event() *reader.Event {
-	ev := record("", 0)
+func (p *plannedRecord) event() *record.Record {
+	ev := newRecord("", 0)
 	ev.Name, ev.Time, ev.Monotonic = "myapp_x", mergeBegan.Add(p.at), uint64(time.Hour+p.at)
-	ev.Fields = []reader.Field{{Name: "status", Value: reader.Uint64Value(uint64(p.status))}}
+	ev.SetFields([]record.Field{{Name: "status", Value: record.Uint64Value(uint64(p.status))}})
 	ev.Raw = binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, p.status)
 	return &ev
 }
@@ -298,8 +298,8 @@ func damagedLines(t *testing.T) *damaged {
 	path := filepath.Join(t.TempDir(), d.name)
 	f := newFeed()
 	for i := range 5 {
-		ev := record(fmt.Sprintf("record-%d", i), reader.SeverityInfo)
-		ev.Fields = []reader.Field{{Name: "f", Value: reader.Float64Value(0.5)}, {Name: "l", Value: reader.ListValue([]reader.Field{{}})}}
+		ev := newRecord(fmt.Sprintf("record-%d", i), record.SeverityInfo)
+		ev.SetFields([]record.Field{{Name: "f", Value: record.Float64Value(0.5)}, {Name: "l", Value: record.ListValue([]record.Field{{}})}})
 		f.events = append(f.events, ev)
 		d.shown = append(d.shown, ev.Message)
 	}
@@ -322,7 +322,7 @@ func damagedPerfData(t *testing.T, killed bool) *damaged {
 	var r perfdatatest.Recording
 	id := r.Event("user_events", statusEvent)
 	for i := range uint32(5) {
-		ev := record("", 0)
+		ev := newRecord("", 0)
 		ev.Monotonic, ev.Raw = uint64(1000+i), binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i)
 		r.Add(id, &ev)
 		d.shown = append(d.shown, fmt.Sprint(1000+i))

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 type rotationFlags struct {
@@ -166,7 +166,7 @@ func (r *rotation) begin() (*recording, error) {
 	}
 }
 
-func (r *rotation) Write(ev *reader.Event) error {
+func (r *rotation) Write(ev *record.Record) error {
 	if r.limit > 0 && r.records > 0 && r.full(r.limit) {
 		if err := r.next(); err != nil {
 			return err

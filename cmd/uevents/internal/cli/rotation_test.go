@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // numbered is a feed of n records with numbers, and about so many bytes each.
 func numbered(n, size int) *feed {
 	f := newFeed()
 	for i := range n {
-		ev := record(fmt.Sprintf("%06d", i), reader.SeverityInfo)
+		ev := newRecord(fmt.Sprintf("%06d", i), record.SeverityInfo)
 		ev.Name, ev.Monotonic = "rotated_x", uint64(i+1)
-		ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", size))}, {Name: "a", Value: reader.Uint64Value(uint64(i))}}
+		ev.SetFields([]record.Field{{Name: "text", Value: record.StringValue(strings.Repeat("x", size))}, {Name: "a", Value: record.Uint64Value(uint64(i))}})
 		f.events = append(f.events, ev)
 	}
 	f.stats.Events[0].Matched, f.stats.Events[0].Read = uint64(n), uint64(n)

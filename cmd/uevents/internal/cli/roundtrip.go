@@ -14,6 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/structevent"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -80,7 +81,7 @@ func readBack(ev *structevent.Event[probe], o *reader.Options) (each time.Durati
 	if err := r.Stop(); err != nil {
 		return 0, err
 	}
-	var event reader.Event
+	var event record.Record
 	for i := range probes {
 		if err := r.Next(&event); err != nil {
 			return 0, fmt.Errorf("%d of %d records were read: %w", i, probes, err)
@@ -106,7 +107,7 @@ func writeProbes(ev *structevent.Event[probe]) (each time.Duration, err error) {
 	return each, nil
 }
 
-func compareProbe(i int, event *reader.Event) error {
+func compareProbe(i int, event *record.Record) error {
 	number, _ := event.Lookup("number")
 	got, _ := event.Lookup("text")
 	if number.Uint64() != uint64(i) || got.Text() != probeText(i) {

@@ -16,12 +16,13 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // live is the part of reader.Reader that commands use. Tests have their own.
 type live interface {
-	Next(ev *reader.Event) error
+	Next(ev *record.Record) error
 	SetDeadline(t time.Time)
 	Stats() (reader.Stats, error)
 	AttachProcess(pid int)
@@ -157,7 +158,7 @@ func orAll(patterns []string) []string {
 func (s *selection) options(patterns []string) (*reader.Options, error) {
 	o := &reader.Options{
 		Events: orAll(patterns), Excludes: s.excludes, Processes: s.pids,
-		NoFollow: s.noFollow, DetachAtExit: s.release, Decode: reader.DecodeOptions{Reuse: true},
+		NoFollow: s.noFollow, DetachAtExit: s.release, Reuse: true,
 	}
 	for _, p := range [][]string{o.Events, s.excludes} {
 		if _, err := reader.Match(p...); err != nil { // on every machine, before the kernel is asked

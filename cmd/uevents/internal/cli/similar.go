@@ -13,6 +13,7 @@ import (
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -22,10 +23,10 @@ const missingTime = 5 * time.Second
 // missingNames says which names of a condition no record has: once while records are read, and at the end. They may be misspelt.
 type missingNames struct {
 	e      *env
-	where  *reader.Condition // nil without one
-	flags  *conditionFlags   // which are said instead of the names that they stand for
-	tail   *tail.Buffer      // nil without --when
-	fields []string          // names that records have, beside those of all records; nil: those of the events of the machine
+	where  *where.Condition // nil without one
+	flags  *conditionFlags  // which are said instead of the names that they stand for
+	tail   *tail.Buffer     // nil without --when
+	fields []string         // names that records have, beside those of all records; nil: those of the events of the machine
 
 	since time.Time // when names were missing first
 	said  bool
@@ -88,7 +89,7 @@ func (m *missingNames) lines() (lines []string) {
 
 // similar returns names of parts of records and of fields that a name resembles, none if it is one itself.
 func (m *missingNames) similar(missing string) []string {
-	names := reader.ConditionNames()
+	names := where.Names()
 	if slices.Contains(names, missing) {
 		return nil
 	}

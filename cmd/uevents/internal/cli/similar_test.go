@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/userevents/userevents-go/internal/syncbuffer"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // TestSimilarPatterns: each suggestion is a pattern that events match. A pattern that matches needs none.
@@ -97,7 +97,7 @@ func TestMissingNamesLive(t *testing.T) {
 			defer cancel()
 			f := newFeed()
 			f.more = func(f *feed) {
-				ev := record("one", reader.SeverityInfo)
+				ev := newRecord("one", record.SeverityInfo)
 				assert.False(t, f.o.Where.Match(&ev))
 			}
 			var errs syncbuffer.Buffer
@@ -123,7 +123,7 @@ func TestMissingNames(t *testing.T) {
 	f.workloads.units = []string{"x"}
 	where, err := f.condition()
 	assert.NoError(t, err)
-	ev := reader.Event{Kind: reader.KindOther}
+	ev := record.Record{Kind: record.KindOther}
 	var errs strings.Builder
 	m := missingNames{e: &env{err: &errs}, where: where, flags: &f, fields: []string{}}
 	m.say()

@@ -13,6 +13,8 @@ import (
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 type tailFlags struct {
@@ -36,7 +38,7 @@ func (f *tailFlags) add(cmd *cobra.Command, hold string) {
 	f.flags.StringVar(&f.same, "same", "trace_id", "`NAME` whose value the records of --when share")
 	f.flags.DurationVar(&f.window, "window", tail.DefaultWindow, "`TIME` for which --when holds records, and shows further ones")
 	f.flags.StringVar(&f.hold, "hold", hold, "`SIZE` of the memory for records that --when holds")
-	completeFlag(cmd, "same", reader.ConditionNames()...)
+	completeFlag(cmd, "same", where.Names()...)
 }
 
 func (f *tailFlags) given(name string) bool { return f.flags != nil && f.flags.Changed(name) }
@@ -67,7 +69,7 @@ func (f *tailFlags) parse() (err error) {
 	case o.Bytes < tail.MinBytes:
 		return fail("--hold must be %dM or more", tail.MinBytes>>20)
 	}
-	if _, err := reader.ParseCondition("has(" + f.same + ")"); err != nil {
+	if _, err := where.Parse("has(" + f.same + ")"); err != nil {
 		return fail("--same: %q is no name", f.same)
 	}
 	f.o = o
@@ -83,9 +85,6 @@ func (f *tailFlags) sayLimited(e *env, o *reader.Options) {
 
 // open opens what the flags select: a reader that holds records, or without --when one that does not.
 func (f *tailFlags) open(e *env, o *reader.Options) (live, error) {
-	if f.o != nil {
-		o.Decode.Mode = reader.DecodeFull
-	}
 	r, err := e.open(o)
 	if err != nil || f.o == nil {
 		return r, err
@@ -100,7 +99,7 @@ type tailed struct {
 
 	buffer   *tail.Buffer
 	symbols  *symbols.Table // nil without stacks
-	ev       reader.Event   // the one that was added last
+	ev       record.Record  // the one that was added last
 	deadline time.Time
 }
 
@@ -109,7 +108,7 @@ func (t *tailed) SetDeadline(at time.Time) {
 	t.live.SetDeadline(at)
 }
 
-func (t *tailed) Next(ev *reader.Event) error {
+func (t *tailed) Next(ev *record.Record) error {
 	for n := 1; ; n++ {
 		if through := t.buffer.Next(); through != nil {
 			*ev = *through

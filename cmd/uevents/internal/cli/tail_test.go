@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // requestRecord is a record of a request at a second.
-func requestRecord(second int64, id, message string, severity reader.Severity) reader.Event {
-	ev := record(message, severity)
+func requestRecord(second int64, id, message string, severity record.Severity) record.Record {
+	ev := newRecord(message, severity)
 	ev.Time = time.Unix(1e9+second, 0)
 	if id != "" {
-		ev.Fields = []reader.Field{{Name: "request_id", Value: reader.StringValue(id)}}
+		ev.SetFields([]record.Field{{Name: "request_id", Value: record.StringValue(id)}})
 	}
 	return ev
 }
@@ -28,13 +28,13 @@ func requestRecord(second int64, id, message string, severity reader.Severity) r
 // requests returns a feed of two requests, of which a fails.
 func requests() *feed {
 	f := newFeed("", "", "", "", "", "")
-	f.events = []reader.Event{
-		requestRecord(0, "a", "too old", reader.SeverityDebug),
-		requestRecord(5, "a", "one", reader.SeverityDebug),
-		requestRecord(6, "b", "other", reader.SeverityDebug),
-		requestRecord(6, "", "none", reader.SeverityDebug),
-		requestRecord(12, "a", "two", reader.SeverityError),
-		requestRecord(13, "a", "three", reader.SeverityDebug),
+	f.events = []record.Record{
+		requestRecord(0, "a", "too old", record.SeverityDebug),
+		requestRecord(5, "a", "one", record.SeverityDebug),
+		requestRecord(6, "b", "other", record.SeverityDebug),
+		requestRecord(6, "", "none", record.SeverityDebug),
+		requestRecord(12, "a", "two", record.SeverityError),
+		requestRecord(13, "a", "three", record.SeverityDebug),
 	}
 	return f
 }
@@ -84,7 +84,7 @@ func TestReplayWhenRestarted(t *testing.T) {
 	var paths []string
 	for i, uptime := range []uint64{1e15, 1e9} {
 		f := newFeed("", "", "")
-		f.events = []reader.Event{requestRecord(int64(i*60), "a", "one", reader.SeverityDebug), requestRecord(int64(i*60), "b", "none", reader.SeverityDebug), requestRecord(int64(i*60+1), "a", "two", reader.SeverityError)}
+		f.events = []record.Record{requestRecord(int64(i*60), "a", "one", record.SeverityDebug), requestRecord(int64(i*60), "b", "none", record.SeverityDebug), requestRecord(int64(i*60+1), "a", "two", record.SeverityError)}
 		for n := range f.events {
 			f.events[n].Monotonic = uptime + uint64(n)*5e8
 		}
@@ -110,7 +110,7 @@ func TestHoldIsFull(t *testing.T) {
 	f := newFeed()
 	const n = 3000
 	for i := range n {
-		f.events = append(f.events, requestRecord(0, fmt.Sprint(i), strings.Repeat("m", 1000), reader.SeverityDebug))
+		f.events = append(f.events, requestRecord(0, fmt.Sprint(i), strings.Repeat("m", 1000), record.SeverityDebug))
 	}
 	f.stats.Events[0].Matched = n
 	code, out, errs := f.run(t, "watch", "myapp", "--when", "level >= error", "--same", "request_id", "--hold", "1M")
@@ -123,7 +123,7 @@ func TestHoldIsFull(t *testing.T) {
 func TestHistWhen(t *testing.T) {
 	f := requests()
 	for i := range f.events {
-		if f.events[i].Severity == reader.SeverityError {
+		if f.events[i].Severity == record.SeverityError {
 			f.events[i].Name = "myapp_error"
 		} else {
 			f.events[i].Name = "myapp_debug"

@@ -18,6 +18,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 type topFlags struct {
@@ -102,7 +103,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 		}
 	}
 	if o.Read = reader.ReadCounts; reads {
-		o.Read, o.Decode.Mode = reader.ReadStream, reader.DecodeNone
+		o.Read, o.Undecoded = reader.ReadStream, true
 	}
 	x := e.expire(f.duration)
 	r, err := e.open(o)
@@ -250,8 +251,8 @@ type topRow struct {
 	PodUID      string `json:"pod_uid,omitempty"`
 }
 
-func rowOf(ev *reader.Event, by string) (row topRow) {
-	p := cmp.Or(ev.Process, &reader.Process{})
+func rowOf(ev *record.Record, by string) (row topRow) {
+	p := cmp.Or(ev.Process, &record.Process{})
 	switch by {
 	case topByEvent:
 		row.Event = ev.System + ":" + ev.Name
@@ -315,7 +316,7 @@ func (c *eventCounter) wait() (bool, error) {
 		return false, nil
 	case <-c.ticker.C:
 	}
-	if err := c.live.Next(new(reader.Event)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := c.live.Next(new(record.Record)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false, err
 	}
 	return true, nil
@@ -365,7 +366,7 @@ func (c *recordCounter) wait() (bool, error) {
 		c.until = time.Now() // this process was too slow for some intervals
 	}
 	c.live.SetDeadline(c.until)
-	var ev reader.Event
+	var ev record.Record
 	for n := 1; ; n++ {
 		if n%256 == 0 && !time.Now().Before(c.until) {
 			return true, nil // the deadline is for the next record that is not ready

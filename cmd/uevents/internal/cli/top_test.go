@@ -18,6 +18,7 @@ import (
 
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 func TestTop(t *testing.T) {
@@ -125,16 +126,16 @@ func TestTopTerminal(t *testing.T) {
 // TestTopBy: records are read, and not decoded, to see who wrote them.
 func TestTopBy(t *testing.T) {
 	id := containerID("a1")
-	of := func(pid int32, exe string, p reader.Process) reader.Event {
+	of := func(pid int32, exe string, p record.Process) record.Record {
 		p.PID, p.Comm, p.Exe = pid, "comm", exe
-		return reader.Event{System: "user_events", Name: "myapp_info", PID: pid, Process: &p}
+		return record.Record{System: "user_events", Name: "myapp_info", PID: pid, Process: &p}
 	}
-	events := []reader.Event{
-		of(1, "/bin/a", reader.Process{Unit: "a.service"}),
-		of(2, "/bin/a", reader.Process{Unit: "a.service", ContainerID: id, PodUID: podUID}),
-		of(3, "", reader.Process{Unit: "b\x1b.service"}),
+	events := []record.Record{
+		of(1, "/bin/a", record.Process{Unit: "a.service"}),
+		of(2, "/bin/a", record.Process{Unit: "a.service", ContainerID: id, PodUID: podUID}),
+		of(3, "", record.Process{Unit: "b\x1b.service"}),
 		{System: "sched", Name: "x"},
-		of(2, "/bin/a", reader.Process{Unit: "a.service", ContainerID: id}),
+		of(2, "/bin/a", record.Process{Unit: "a.service", ContainerID: id}),
 	}
 	for by, want := range map[string]string{
 		"program":   "PROGRAM  RATE/S  TOTAL\na             2      3\n-             1      1\ncomm          1      1\n3 programs, ",
@@ -153,7 +154,7 @@ func TestTopBy(t *testing.T) {
 			assert.Equal(t, want+"3 records a second, 5 in total; ! 1,204 lost\n", out)
 			assert.Equal(t, "! 1,204 records of myapp_info lost (ring full): --buffer 4M\n", errs)
 			assert.Equal(t, reader.ReadStream, f.o.Read)
-			assert.Equal(t, reader.DecodeNone, f.o.Decode.Mode)
+			assert.True(t, f.o.Undecoded)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +177,7 @@ func TestTopByRates(t *testing.T) {
 				f.mu.Lock()
 				defer f.mu.Unlock()
 				for range n {
-					f.events = append(f.events, record("", 0))
+					f.events = append(f.events, newRecord("", 0))
 				}
 			}
 		}
@@ -209,8 +210,8 @@ myapp[812]       0  4,000
 // endless is a reader that always has a record.
 type endless struct{ feed }
 
-func (*endless) Next(ev *reader.Event) error {
-	*ev = record("", 0)
+func (*endless) Next(ev *record.Record) error {
+	*ev = newRecord("", 0)
 	return nil
 }
 
@@ -241,8 +242,8 @@ type failing struct {
 	err error
 }
 
-func (f *failing) Next(*reader.Event) error { return f.err }
-func (*failing) Stop() error                { return syscall.EIO }
+func (f *failing) Next(*record.Record) error { return f.err }
+func (*failing) Stop() error                 { return syscall.EIO }
 
 // TestTopRowsBounded: rows without records are forgotten when there are very many, such as of processes that have ended.
 func TestTopRowsBounded(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // terminalRate is the limit of records that a terminal shows each second: of warnings and errors, and of others.
@@ -193,7 +194,6 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	w.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
-	o.Decode.Mode = reader.DecodeJSON // package output shows fields from their JSON
 	w.notes = notes{w: e.err, buffer: o.BufferSize, limit: o.Limit, release: f.release}
 	o.Notify = w.notice
 	return w, o, nil
@@ -237,7 +237,7 @@ func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) erro
 // show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
 // since records that come faster than they are shown are always ready.
 func (w *watcher) show() error {
-	var ev reader.Event
+	var ev record.Record
 	ready := time.Unix(0, 0) // deadline that never waits
 	w.live.SetDeadline(ready)
 	waiting, next := false, w.e.now().Add(time.Second)
@@ -271,7 +271,7 @@ func (w *watcher) show() error {
 	}
 }
 
-func (w *watcher) event(ev *reader.Event) error {
+func (w *watcher) event(ev *record.Record) error {
 	w.notes.process(ev)
 	if !w.grep.matches(ev) {
 		w.unmatched++
@@ -311,8 +311,8 @@ func (w *watcher) event(ev *reader.Event) error {
 }
 
 // isProblem reports whether a record is a warning, an error or a failed span, which others must not hide.
-func isProblem(ev *reader.Event) bool {
-	return ev.Severity >= reader.SeverityWarn || ev.Status == reader.StatusError
+func isProblem(ev *record.Record) bool {
+	return ev.Severity >= record.SeverityWarn || ev.Status == record.StatusError
 }
 
 // pipe is standard output. While a COMMAND runs, that the program which reads it has ended is no error: the rest is dropped, as beyond a

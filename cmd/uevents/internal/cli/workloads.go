@@ -15,7 +15,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/internal/cgroup"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 type workloadFlags struct {
@@ -46,9 +47,9 @@ func (f *workloadFlags) add(cmd *cobra.Command) {
 // none reports whether no flag is given.
 func (f *workloadFlags) none() bool { return len(f.units)+len(f.containers)+len(f.pods) == 0 }
 
-// conditions returns conditions on records, in the language of --where, all of which have to be met. Errors have a remedy.
-func (f *workloadFlags) conditions() (list []string, err error) {
-	var units []string
+// conditions returns conditions on records, all of which have to be met. Errors have a remedy.
+func (f *workloadFlags) conditions() ([]*where.Condition, error) {
+	var units []*where.Condition
 	for _, name := range f.units {
 		c, err := unitCondition(name)
 		if err != nil {
@@ -56,13 +57,7 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 		}
 		units = append(units, c)
 	}
-	switch len(units) {
-	case 0:
-	case 1:
-		list = units
-	default:
-		list = []string{"(" + strings.Join(units, " or ") + ")"}
-	}
+	list := []*where.Condition{anyOf(units)}
 	if len(f.containers)+len(f.pods) == 0 {
 		return list, nil
 	}
@@ -71,7 +66,6 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	list = appendIn(list, "pod_uid", pods)
 	if len(pods) > 0 {
 		s = s.OfPods(pods)
 	}
@@ -79,28 +73,31 @@ func (f *workloadFlags) conditions() (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendIn(list, "container_id", containers), nil
+	return append(list, oneOf("pod_uid", pods), oneOf("container_id", containers)), nil
 }
 
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)
 
-func unitCondition(name string) (string, error) {
+func unitCondition(name string) (*where.Condition, error) {
 	_, err := path.Match(name, "")
 	if workload.IsPattern(name) && err == nil && unitName.MatchString(name) || cgroup.IsUnit(name) || cgroup.IsUnit(name+".service") {
 		return nameCondition("unit", name)
 	}
-	return "", fmt.Errorf("--unit %q is neither the name of a systemd unit that can have processes nor a pattern", name)
+	return nil, fmt.Errorf("--unit %q is neither the name of a systemd unit that can have processes nor a pattern", name)
 }
 
 // nameCondition returns the condition that a part of records has a name, or matches a pattern. A backslash is a part of the name, as in
 // dev-disk-by\x2duuid.swap: conditions compare what is printed, in which it is doubled, and it escapes in patterns.
-func nameCondition(part, name string) (string, error) {
-	op, printed := "==", reader.StringValue(name).String()
+func nameCondition(part, name string) (*where.Condition, error) {
+	op, printed := "==", record.StringValue(name).String()
 	if workload.IsPattern(name) {
 		op, printed = "~", strings.ReplaceAll(printed, `\`, `\\`)
 	}
 	quoted, err := quoteValue(printed)
-	return part + " " + op + " " + quoted, err
+	if err != nil {
+		return nil, err
+	}
+	return where.Parse(part + " " + op + " " + quoted)
 }
 
 // sayAbsent says which programs and units no process has now: they may be misspelt.
@@ -110,14 +107,11 @@ func (f *conditionFlags) sayAbsent(e *env) {
 	}
 	processes := workload.Processes(f.workloads.root)
 	absent := func(part, name string, of func(p *workload.Process) string) {
-		var c *reader.Condition
-		if text, err := nameCondition(part, name); err == nil {
-			c, _ = reader.ParseCondition(text) // they have been parsed before
-		}
+		c, _ := nameCondition(part, name) // they have been parsed before
 		var names []string
 		for i := range processes {
 			p := &processes[i]
-			if c == nil || c.Match(&reader.Event{Process: &reader.Process{Comm: p.Comm, Exe: p.Program, Unit: p.Unit}}) {
+			if c == nil || c.Match(&record.Record{Process: &record.Process{Comm: p.Comm, Exe: p.Program, Unit: p.Unit}}) {
 				return
 			}
 			names = append(names, of(p))
@@ -139,17 +133,6 @@ func (f *conditionFlags) sayAbsent(e *env) {
 			return strings.TrimSuffix(p.Unit, ".service")
 		})
 	}
-}
-
-// appendIn appends the condition that the name has one of the ids. A condition has room for 900 of containers.
-func appendIn(list []string, name string, ids []string) []string {
-	switch len(ids) {
-	case 0:
-		return list
-	case 1:
-		return append(list, fmt.Sprintf("%s == %q", name, ids[0]))
-	}
-	return append(list, fmt.Sprintf(`%s in ("%s")`, name, strings.Join(ids, `", "`)))
 }
 
 // resolve returns the ids of names, each once.

@@ -28,6 +28,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -40,7 +42,7 @@ type writers struct {
 	lost   uint64
 }
 
-func (w *writers) Write(ev *reader.Event) error {
+func (w *writers) Write(ev *record.Record) error {
 	if ev.Duplicate {
 		// The clocks of a guest's CPUs differ: if the thread moves between its two records, the copy may seem to come
 		// first.
@@ -144,7 +146,7 @@ func TestFlight(t *testing.T) {
 
 	// The trigger of a process that has exited has no name; the kept records do.
 	b.do("log", 1)
-	cause = Cause{Event: "user_events:flightb_info", Monotonic: monotonic(), Process: reader.Process{PID: b.pid}}
+	cause = Cause{Event: "user_events:flightb_info", Monotonic: monotonic(), Process: record.Process{PID: b.pid}}
 	_, err := r.Dump(&cause, &writers{counts: map[string]map[int32]int{}})
 	require.NoError(t, err)
 	assert.Equal(t, b.pid, cause.Process.PID)
@@ -166,7 +168,7 @@ func checkReplay(t *testing.T, file string, want int) {
 	r, err := perfdata.Open(f, table)
 	require.NoError(t, err)
 	n := 0
-	var ev reader.Event
+	var ev record.Record
 	for {
 		err := r.Next(&ev)
 		if errors.Is(err, io.EOF) {
@@ -226,11 +228,11 @@ func TestNoTrigger(t *testing.T) {
 func TestPerfRecord(t *testing.T) {
 	kerneltest.RequireTool(t, "perf")
 	a := startSubject(t, "flightperf")
-	record := []string{"record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info"}
+	logged := []string{"record", "-a", "-g", "-k", "mono", "-e", "user_events:flightperf_info"}
 	for name, command := range map[string][]string{
-		"file": slices.Concat([]string{"perf"}, record, []string{"-o"}),
+		"file": slices.Concat([]string{"perf"}, logged, []string{"-o"}),
 		// The output of what perf runs stays that of the shell.
-		"pipe": {"sh", "-c", `file=$0; exec 3>&1 >"$file"; exec perf ` + strings.Join(record, " ") + ` -o - -- sh -c 'exec "$@" >&3' sh "$@"`},
+		"pipe": {"sh", "-c", `file=$0; exec 3>&1 >"$file"; exec perf ` + strings.Join(logged, " ") + ` -o - -- sh -c 'exec "$@" >&3' sh "$@"`},
 	} {
 		file := filepath.Join(t.TempDir(), name)
 		kerneltest.WhileRecording(t, func() { a.do("retry", 10) }, command[0], append(command[1:], file)...)
@@ -360,7 +362,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.Cleanup(func() { require.NoError(b, p.Close()) })
 	for _, c := range []struct {
 		name    string
-		trigger *reader.Condition
+		trigger *where.Condition
 	}{{"Kept", nil}, {"KeptWithTrigger", condition("duration_ns > 100ms")}} {
 		b.Run(c.name, func(b *testing.B) {
 			ev, err := p.Register(tracepoint.MustParse("flightbench s64 duration_ns; u64 seq"), nil)

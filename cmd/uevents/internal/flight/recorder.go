@@ -18,6 +18,8 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
 // Options configure a Recorder.
@@ -31,7 +33,7 @@ type Options struct {
 	// the condition applies to all events that are kept; without a condition, each record of TriggerEvents triggers; without
 	// both, Wait waits only for Signals. If the kernel cannot evaluate the condition, the programs copy each record twice.
 	TriggerEvents []string
-	Trigger       *reader.Condition
+	Trigger       *where.Condition
 	// Tail selects the records to write by others; nil writes all.
 	Tail *tail.Options
 	// Signals make Wait return, as a trigger does.
@@ -61,7 +63,7 @@ type trigger struct {
 type Cause struct {
 	Event     string // SYSTEM:NAME of the trigger; empty for another cause, which Message says
 	Monotonic uint64 // CLOCK_MONOTONIC in nanoseconds
-	Process   reader.Process
+	Process   record.Process
 	Message   string
 }
 
@@ -75,9 +77,6 @@ func Arm(o Options) (*Recorder, error) {
 	}
 	kept := o.Reader
 	kept.Read = reader.ReadSnapshot
-	if o.Tail != nil {
-		kept.Decode.Mode = reader.DecodeFull
-	}
 	var err error
 	if r.kept, err = reader.Open(&kept); err != nil {
 		return nil, fmt.Errorf("keeping events: %w", err)
@@ -145,7 +144,7 @@ func (r *Recorder) watch(ctx context.Context) {
 	}
 }
 
-func causeOf(ev *reader.Event) Cause {
+func causeOf(ev *record.Record) Cause {
 	cause := Cause{Event: ev.System + ":" + ev.Name, Monotonic: ev.Monotonic, Message: ev.Message}
 	if ev.Process != nil {
 		cause.Process = *ev.Process
@@ -216,7 +215,7 @@ func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 	oldest := r.oldest(cause)
 	processes := map[int32]bool{}
 	var at time.Time // of the last record
-	write := func(ev *reader.Event) error {
+	write := func(ev *record.Record) error {
 		if p := &cause.Process; p.Comm == "" && p.PID != 0 && ev.PID == p.PID && ev.Process != nil {
 			*p = *ev.Process
 		}
@@ -242,7 +241,7 @@ func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
 }
 
 // snapshot calls write for the records in the rings that Options.Tail lets through.
-func (r *Recorder) snapshot(d *Dump, write func(*reader.Event) error) error {
+func (r *Recorder) snapshot(d *Dump, write func(*record.Record) error) error {
 	if r.o.Tail == nil {
 		return r.kept.Snapshot(write)
 	}
@@ -250,7 +249,7 @@ func (r *Recorder) snapshot(d *Dump, write func(*reader.Event) error) error {
 	if err != nil {
 		return err
 	}
-	err = r.kept.Snapshot(func(ev *reader.Event) error { return buffer.Pass(ev, write) })
+	err = r.kept.Snapshot(func(ev *record.Record) error { return buffer.Pass(ev, write) })
 	d.Evicted = buffer.Stats().Evicted
 	return err
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/uevents"
 )
@@ -24,11 +26,11 @@ func TestCauseKeepsMessage(t *testing.T) {
 		return func() { slog.New(h).Info("slow") }
 	})
 	require.Len(t, samples, 1)
-	ev := reader.Event{Process: &reader.Process{PID: 812}}
-	require.NoError(t, samples[0].Decoder.Decode(samples[0].Raw, &ev, nil))
+	ev := record.Record{Process: &record.Process{PID: 812}}
+	require.NoError(t, samples[0].Decoder.Decode(samples[0].Raw, &ev))
 	cause := causeOf(&ev)
 	clear(samples[0].Raw)
-	assert.Equal(t, Cause{Event: "user_events:flight_info", Process: reader.Process{PID: 812}, Message: "slow"}, cause)
+	assert.Equal(t, Cause{Event: "user_events:flight_info", Process: record.Process{PID: 812}, Message: "slow"}, cause)
 }
 
 // signals are those of all recorders of the tests.
@@ -43,7 +45,7 @@ func TestClockSetBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "after", cause.Event)
 
-	ev := reader.Event{Monotonic: 7}
+	ev := record.Record{Monotonic: 7}
 	assert.Equal(t, uint64(7), causeOf(&ev).Monotonic)
 	r = &Recorder{o: Options{Signals: signals}}
 	signals <- syscall.SIGUSR1
@@ -67,7 +69,7 @@ func TestTriggerOptions(t *testing.T) {
 	o := Options{
 		Reader: reader.Options{
 			Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-			BufferSize: 1 << 20, Callchain: true, Decode: reader.DecodeOptions{Mode: reader.DecodeNone, Reuse: true}, Where: condition("kept == 1"),
+			BufferSize: 1 << 20, Callchain: true, Undecoded: true, Reuse: true, Where: condition("kept == 1"),
 		},
 		Trigger: condition("n > 1"),
 	}
@@ -81,8 +83,8 @@ func TestTriggerOptions(t *testing.T) {
 }
 
 // condition parses a condition that is right.
-func condition(text string) *reader.Condition {
-	c, err := reader.ParseCondition(text)
+func condition(text string) *where.Condition {
+	c, err := where.Parse(text)
 	if err != nil {
 		panic(err)
 	}

@@ -10,15 +10,11 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
-const (
-	// maxLine limits the length of a line. The lines of all records are shorter. A decoded line takes many times its size.
-	maxLine = 2 << 20
-	// maxProcesses limits the processes that are remembered.
-	maxProcesses = 4096
-)
+// maxLine limits the length of a line. The lines of all records are shorter. A decoded line takes many times its size.
+const maxLine = 2 << 20
 
 // ErrFormat reports a line that package output does not write. Errors of [Reader.Next] wrap it.
 var ErrFormat = errors.New("not a record as uevents writes it")
@@ -31,22 +27,24 @@ type Reader struct {
 	// time. It is not called for lines that do not begin with a time as package output writes it. nil omits none.
 	Unwanted func(at time.Time) bool
 
-	lines     *bufio.Reader
-	number    int
-	processes map[reader.Process]*reader.Process // events of one process share what is known of it
+	lines  *bufio.Reader
+	long   []byte // a line that is longer than the buffer of lines
+	number int
+	parser output.Parser
 }
 
 // NewReader returns a Reader of a file.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{lines: bufio.NewReaderSize(r, 64<<10), processes: map[reader.Process]*reader.Process{}}
+	return &Reader{lines: bufio.NewReaderSize(r, 64<<10)}
 }
 
 // Next reads the next event. It returns [io.EOF] at the end of the file. After an error that wraps ErrFormat, which has
 // the number of the line, it continues with the next line. An incomplete last line, as in the recording of a killed
 // process, is such an error.
 //
-// Types that JSON does not have change: bytes become base64 texts, and a float without fraction becomes an integer.
-func (r *Reader) Next(ev *reader.Event) error {
+// ev is valid until the next call: see [output.Parser.Parse]. Types that JSON does not have change: bytes become base64 texts, and a float
+// without fraction becomes an integer.
+func (r *Reader) Next(ev *record.Record) error {
 	for {
 		line, err := r.line()
 		if err != nil {
@@ -60,27 +58,18 @@ func (r *Reader) Next(ev *reader.Event) error {
 				continue
 			}
 		}
-		v, ok := reader.ParseJSON(string(line)) // a copy, since the event refers to it
-		if !ok || v.Type() != reader.TypeMap {
-			return r.malformed(errors.New("no JSON object"))
-		}
-		if name, n, at, lost, err := output.ParseLost(v); err != nil {
+		lost, err := r.parser.Parse(line, ev)
+		if err != nil {
 			return r.malformed(err)
-		} else if lost {
-			if r.Lost != nil {
-				if err := r.Lost(name, n, at); err != nil {
-					return err
-				}
+		}
+		if lost == nil {
+			return nil
+		}
+		if r.Lost != nil {
+			if err := r.Lost(lost.Name, lost.Count, lost.Time); err != nil {
+				return err
 			}
-			continue
 		}
-		if err := output.ParseEvent(ev, v); err != nil {
-			return r.malformed(err)
-		}
-		if ev.Process != nil {
-			ev.Process = r.shared(ev.Process)
-		}
-		return nil
 	}
 }
 
@@ -95,35 +84,23 @@ func timeOf(line []byte) (time.Time, bool) {
 	return at, err == nil
 }
 
-// shared returns the process of an earlier event if it is the same.
-func (r *Reader) shared(p *reader.Process) *reader.Process {
-	if known := r.processes[*p]; known != nil {
-		return known
-	}
-	if len(r.processes) >= maxProcesses {
-		clear(r.processes)
-	}
-	r.processes[*p] = p
-	return p
-}
-
 func (r *Reader) malformed(err error) error {
 	return fmt.Errorf("line %d: %w: %w", r.number, ErrFormat, err)
 }
 
-// line returns the next line without its end.
+// line returns the next line without its end. It is valid until the next call.
 func (r *Reader) line() ([]byte, error) {
 	r.number++
 	line, err := r.lines.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
-		long := bytes.Clone(line)
+		r.long = append(r.long[:0], line...)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			line, err = r.lines.ReadSlice('\n')
-			if len(long) <= maxLine {
-				long = append(long, line...)
+			if len(r.long) <= maxLine {
+				r.long = append(r.long, line...)
 			}
 		}
-		if line = long; len(line) > maxLine {
+		if line = r.long; len(line) > maxLine {
 			return nil, r.malformed(fmt.Errorf("longer than %d bytes", maxLine))
 		}
 	}

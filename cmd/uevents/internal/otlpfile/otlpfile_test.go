@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // files are the files of a Writer, by signal.
@@ -60,13 +60,13 @@ func (f files) count(t *testing.T) (logs, spans, points int) {
 	return logs, spans, points
 }
 
-func event(kind reader.Kind, i int) *reader.Event {
-	ev := &reader.Event{
+func event(kind record.Kind, i int) *record.Record {
+	ev := &record.Record{
 		Kind: kind, Time: time.Unix(1700000000, int64(i)), Monotonic: 1e9 + uint64(i), PID: 812, Name: "myapp_x",
 		TraceID: [16]byte{1}, SpanID: [8]byte{byte(i), byte(i >> 8), 1},
 	}
-	if kind == reader.KindMetric {
-		ev.Message, ev.Point = "requests", &reader.Point{Type: reader.PointGauge, Value: reader.Int64Value(int64(i))}
+	if kind == record.KindMetric {
+		ev.Message, ev.Point = "requests", &record.Point{Type: record.PointGauge, Value: record.Int64Value(int64(i))}
 	}
 	return ev
 }
@@ -76,9 +76,9 @@ func TestWriter(t *testing.T) {
 	w := NewWriter(f.open)
 	const n = 5000
 	for i := range n {
-		for _, kind := range []reader.Kind{reader.KindLog, reader.KindSpan, reader.KindMetric, reader.KindSpanEvent} {
+		for _, kind := range []record.Kind{record.KindLog, record.KindSpan, record.KindMetric, record.KindSpanEvent} {
 			ev := event(kind, i)
-			ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", i%500))}}
+			ev.SetFields([]record.Field{{Name: "text", Value: record.StringValue(strings.Repeat("x", i%500))}})
 			require.NoError(t, w.Write(ev))
 		}
 	}
@@ -97,7 +97,7 @@ func TestFilesOfSignals(t *testing.T) {
 	w := NewWriter(f.open)
 	require.NoError(t, w.Close())
 	assert.Empty(t, f)
-	require.NoError(t, w.Write(event(reader.KindLog, 1)))
+	require.NoError(t, w.Write(event(record.KindLog, 1)))
 	require.NoError(t, w.Close())
 	assert.Len(t, f, 1)
 }
@@ -107,7 +107,7 @@ func TestBatchTime(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
 	for _, at := range []uint64{0, 1, batchTime + 1} {
-		ev := event(reader.KindLog, 1)
+		ev := event(record.KindLog, 1)
 		ev.Monotonic = 1e12 + at
 		require.NoError(t, w.Write(ev))
 	}
@@ -123,7 +123,7 @@ func TestBatchOfLateRecords(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
 	for i := range 100 {
-		ev := event(reader.KindLog, 1)
+		ev := event(record.KindLog, 1)
 		ev.Monotonic = 1e12 + uint64(i) ^ 1
 		require.NoError(t, w.Write(ev))
 	}
@@ -137,24 +137,24 @@ func TestExemplars(t *testing.T) {
 	w := NewWriter(f.open)
 	const n = 2000
 	for i := range n {
-		for j, kind := range []reader.PointType{reader.PointGauge, reader.PointExemplar, reader.PointExemplar} {
-			ev := event(reader.KindMetric, i)
+		for j, kind := range []record.PointType{record.PointGauge, record.PointExemplar, record.PointExemplar} {
+			ev := event(record.KindMetric, i)
 			ev.Monotonic = 1e12 + uint64(i)*(batchTime/100)
 			if i > n/2 {
 				ev.Monotonic += uint64(i) * 2 * batchTime // a pause before each point
 			}
-			ev.Point = &reader.Point{Type: kind, Value: reader.Int64Value(int64(j))}
-			ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", i))}}
+			ev.Point = &record.Point{Type: kind, Value: record.Int64Value(int64(j))}
+			ev.SetFields([]record.Field{{Name: "text", Value: record.StringValue(strings.Repeat("x", i))}})
 			require.NoError(t, w.Write(ev))
 		}
 	}
 	assert.Zero(t, w.Stats().OrphanExemplars)
 	// Exemplars without end do not stay in memory.
 	for range 20_000 {
-		ev := event(reader.KindMetric, n-1)
+		ev := event(record.KindMetric, n-1)
 		ev.Monotonic = 1e12
-		ev.Point = &reader.Point{Type: reader.PointExemplar, Value: reader.Int64Value(1)}
-		ev.Fields = []reader.Field{{Name: "text", Value: reader.StringValue(strings.Repeat("x", n-1))}}
+		ev.Point = &record.Point{Type: record.PointExemplar, Value: record.Int64Value(1)}
+		ev.SetFields([]record.Field{{Name: "text", Value: record.StringValue(strings.Repeat("x", n-1))}})
 		require.NoError(t, w.Write(ev))
 		require.Less(t, w.c.Pending().Bytes, 3*batchSize)
 	}
@@ -167,18 +167,18 @@ func TestExemplars(t *testing.T) {
 func TestLongRecords(t *testing.T) {
 	f := files{}
 	w := NewWriter(f.open)
-	list := make([]reader.Field, 60_000)
+	list := make([]record.Field, 60_000)
 	for i := range list {
-		list[i].Value = reader.ListValue(nil)
+		list[i].Value = record.ListValue(nil)
 	}
-	for _, v := range []reader.Value{
-		reader.StringValue(strings.Repeat("\x01", 100_000)), reader.StringValue(strings.Repeat("\"", 60_000)), reader.ListValue(list[:20_000]),
-		reader.ListValue(list), // more than a record can have
+	for _, v := range []record.Value{
+		record.StringValue(strings.Repeat("\x01", 100_000)), record.StringValue(strings.Repeat("\"", 60_000)), record.ListValue(list[:20_000]),
+		record.ListValue(list), // more than a record can have
 	} {
-		for _, kind := range []reader.Kind{reader.KindLog, reader.KindSpan} {
+		for _, kind := range []record.Kind{record.KindLog, record.KindSpan} {
 			require.NoError(t, w.Write(event(kind, 1)))
 			ev := event(kind, 2)
-			ev.Fields = []reader.Field{{Name: "v", Value: v}}
+			ev.SetFields([]record.Field{{Name: "v", Value: v}})
 			require.NoError(t, w.Write(ev))
 		}
 	}
@@ -189,8 +189,8 @@ func TestLongRecords(t *testing.T) {
 	}
 	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(many)
 	require.NoError(t, err)
-	ev := event(reader.KindMetric, 1)
-	ev.Point = &reader.Point{Type: reader.PointOTLP, Request: request}
+	ev := event(record.KindMetric, 1)
+	ev.Point = &record.Point{Type: record.PointOTLP, Request: request}
 	require.NoError(t, w.Write(ev))
 	require.NoError(t, w.Close())
 	logs, spans, points := f.count(t)
@@ -208,8 +208,8 @@ func TestRequestsWithoutPoints(t *testing.T) {
 	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(empty)
 	require.NoError(t, err)
 	for range 10_000 {
-		ev := event(reader.KindMetric, 1)
-		ev.Point = &reader.Point{Type: reader.PointOTLP, Request: request}
+		ev := event(record.KindMetric, 1)
+		ev.Point = &record.Point{Type: record.PointOTLP, Request: request}
 		require.NoError(t, w.Write(ev))
 		require.LessOrEqual(t, w.c.Pending().Bytes, batchSize+10_000, "and the last request")
 	}
@@ -231,8 +231,8 @@ func TestSplitKeepsSchemas(t *testing.T) {
 	}
 	request, err := (&pmetric.ProtoMarshaler{}).MarshalMetrics(data)
 	require.NoError(t, err)
-	ev := event(reader.KindMetric, 1)
-	ev.Point = &reader.Point{Type: reader.PointOTLP, Request: request}
+	ev := event(record.KindMetric, 1)
+	ev.Point = &record.Point{Type: record.PointOTLP, Request: request}
 	require.NoError(t, w.Write(ev))
 	require.NoError(t, w.Close())
 	lines := f.lines(t, Metrics)
@@ -245,16 +245,16 @@ func TestSplitKeepsSchemas(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	w := NewWriter(func(string) (io.Writer, error) { return nil, assert.AnError })
-	require.NoError(t, w.Write(event(reader.KindLog, 1)))
+	require.NoError(t, w.Write(event(record.KindLog, 1)))
 	require.ErrorIs(t, w.Close(), assert.AnError)
 
-	for _, kind := range []reader.Kind{reader.KindLog, reader.KindSpan, reader.KindMetric} {
+	for _, kind := range []record.Kind{record.KindLog, record.KindSpan, record.KindMetric} {
 		w = NewWriter(func(string) (io.Writer, error) { return failing{}, nil })
 		require.NoError(t, w.Write(event(kind, 1)))
 		require.ErrorIs(t, w.Close(), assert.AnError)
 	}
-	ev := event(reader.KindMetric, 1)
-	ev.Point = &reader.Point{Type: reader.PointOTLP, Request: []byte{1, 2, 3}}
+	ev := event(record.KindMetric, 1)
+	ev.Point = &record.Point{Type: record.PointOTLP, Request: []byte{1, 2, 3}}
 	require.NoError(t, w.Write(ev))
 	assert.EqualValues(t, 1, w.Stats().Malformed)
 }

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/record"
 )
 
 // The signals. Each has its own file.
@@ -53,7 +53,7 @@ func NewWriter(open func(signal string) (io.Writer, error)) *Writer {
 }
 
 // Write adds an event to the next lines. Stats counts events that cannot be written.
-func (w *Writer) Write(ev *reader.Event) error {
+func (w *Writer) Write(ev *record.Record) error {
 	if w.full(ev) {
 		w.began = 0
 		if err := w.flush(); err != nil {
@@ -69,9 +69,9 @@ func (w *Writer) Write(ev *reader.Event) error {
 
 // full reports whether what was added is written before an event is added. An exemplar belongs to the point before it, which
 // must not have been written.
-func (w *Writer) full(ev *reader.Event) bool {
+func (w *Writer) full(ev *record.Record) bool {
 	limit := batchSize
-	if ev.Kind == reader.KindMetric && ev.Point.Type == reader.PointExemplar {
+	if ev.Kind == record.KindMetric && ev.Point.Type == record.PointExemplar {
 		limit = 2 * batchSize
 	} else if w.began != 0 && ev.Monotonic > w.began+batchTime {
 		return true

@@ -7,10 +7,10 @@ import (
 
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/chars"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
-// plainMembers are the members of a JSON object in [reader.Event].FieldsJSON, or the rest of them: a bracket or a comma in front of a
+// plainMembers are the members of a JSON object in [record.Record].FieldsJSON, or the rest of them: a bracket or a comma in front of a
 // member, or the bracket at the end. There are no spaces between tokens, and texts are printable ASCII without escapes.
 type plainMembers struct{ rest string }
 
@@ -76,21 +76,20 @@ func plainString(s string) plainText {
 
 // plainLen returns the length of the value at the beginning of s, which is no text.
 func plainLen(s string) int {
-	depth := 0
-	for i := 0; ; i++ {
+	i := 0
+	if s[0] != '{' && s[0] != '[' {
+		for s[i] != ',' && s[i] != '}' {
+			i++
+		}
+		return i
+	}
+	for depth := 0; ; i++ {
 		switch s[i] {
 		case '"':
 			i += 1 + strings.IndexByte(s[i+1:], '"')
 		case '{', '[':
 			depth++
-		case ',':
-			if depth == 0 {
-				return i
-			}
 		case '}', ']':
-			if depth == 0 {
-				return i
-			}
 			if depth--; depth == 0 {
 				return i + 1
 			}
@@ -98,19 +97,15 @@ func plainLen(s string) int {
 	}
 }
 
-// fieldValue is the value of a field of an event: decoded, or where [reader.Event].FieldsJSON has it, as it is there.
+// fieldValue is the value of a field of an event: decoded, or where [record.Record].FieldsJSON has it, as it is there.
 type fieldValue struct {
 	plain plainText // zero if it is decoded
-	v     reader.Value
+	v     record.Value
 }
 
-// findField returns the field of an event with a name, as [reader.Event.Lookup] does.
-func findField(ev *reader.Event, name string) (f fieldValue, found bool) {
-	if ev.FieldsJSON == "" {
-		f.v, found = ev.Lookup(name)
-		return f, found
-	}
-	for fields := (plainMembers{ev.FieldsJSON}); ; {
+// findField returns the field of an event with a name, as [record.Record.Lookup] does.
+func findField(ev *record.Record, name string) (f fieldValue, found bool) {
+	for fields := (plainMembers{ev.FieldsJSON()}); ; {
 		key, value, ok := fields.next()
 		if !ok {
 			break
@@ -119,12 +114,10 @@ func findField(ev *reader.Event, name string) (f fieldValue, found bool) {
 			return fieldValue{plain: value}, true
 		}
 	}
-	if !strings.ContainsFunc(name, isSeparator) { // it names no field of a group, and none that is declared with another name
+	if ev.FieldsJSON() != "" && !strings.ContainsFunc(name, isSeparator) { // it names no field of a group, and none that is declared with another name
 		return f, false
 	}
-	all, _ := reader.ParseJSON(ev.FieldsJSON)
-	decoded := reader.Event{Fields: all.Fields()}
-	f.v, found = decoded.Lookup(name)
+	f.v, found = ev.Lookup(name)
 	return f, found
 }
 
@@ -146,7 +139,7 @@ func (f *fieldValue) appendWord(b []byte) []byte {
 	switch {
 	case f.plain.json != "":
 		return f.plain.appendWord(b)
-	case f.v.Type() == reader.TypeString:
+	case f.v.Type() == record.TypeString:
 		return appendWord(b, f.v.Text())
 	default:
 		return f.v.AppendText(b)

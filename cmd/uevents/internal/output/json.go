@@ -9,7 +9,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/attrjson"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // jsonWriter writes each event as one JSON object on one line, with the members of all columns that are not empty, and the
@@ -36,7 +36,7 @@ func newJSON(w io.Writer, o Options) *jsonWriter {
 	return j
 }
 
-func (j *jsonWriter) Write(ev *reader.Event) error {
+func (j *jsonWriter) Write(ev *record.Record) error {
 	b := j.b[:0]
 	if len(j.fields) == 0 {
 		b = j.appendAll(b, ev)
@@ -50,7 +50,7 @@ func (j *jsonWriter) Write(ev *reader.Event) error {
 }
 
 // appendSelected appends the selected columns and fields that the event has.
-func (j *jsonWriter) appendSelected(b []byte, ev *reader.Event) []byte {
+func (j *jsonWriter) appendSelected(b []byte, ev *record.Record) []byte {
 	for i := range j.fields {
 		f := &j.fields[i]
 		start := len(b)
@@ -63,7 +63,7 @@ func (j *jsonWriter) appendSelected(b []byte, ev *reader.Event) []byte {
 	return b
 }
 
-func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
+func (j *jsonWriter) appendAll(b []byte, ev *record.Record) []byte {
 	lists := &around[partsOf(ev)]
 	b = j.appendColumns(b, ev, lists[0])
 	start := len(b)
@@ -91,7 +91,7 @@ func (j *jsonWriter) appendAll(b []byte, ev *reader.Event) []byte {
 	return j.appendColumns(b, ev, lists[2])
 }
 
-func (j *jsonWriter) appendColumns(b []byte, ev *reader.Event, list []*jsonColumn) []byte {
+func (j *jsonWriter) appendColumns(b []byte, ev *record.Record, list []*jsonColumn) []byte {
 	for _, col := range list {
 		start := len(b)
 		b = col.key.append(b)
@@ -106,19 +106,19 @@ func (j *jsonWriter) appendColumns(b []byte, ev *reader.Event, list []*jsonColum
 // nameMembers caches the encoded name and severity of an event.
 type nameMembers struct {
 	members      []byte // nil: empty
-	decoder      *reader.Decoder
+	decoder      *record.Decoder
 	system, name string
-	kind         reader.Kind
-	severity     reader.Severity
+	kind         record.Kind
+	severity     record.Severity
 	text         []byte // a copy, since the original may share the memory of a record
 }
 
-func (m *nameMembers) is(ev *reader.Event) bool {
+func (m *nameMembers) is(ev *record.Record) bool {
 	return m.members != nil && m.kind == ev.Kind && m.severity == ev.Severity && string(m.text) == ev.SeverityText &&
 		(ev.Decoder != nil && m.decoder == ev.Decoder || m.name == ev.Name && m.system == ev.System) // a decoder is of one name
 }
 
-func (m *nameMembers) keep(members []byte, ev *reader.Event) {
+func (m *nameMembers) keep(members []byte, ev *record.Record) {
 	m.members, m.decoder, m.system, m.name, m.kind = append(m.members[:0], members...), ev.Decoder, ev.System, ev.Name, ev.Kind
 	m.severity, m.text = ev.Severity, append(m.text[:0], ev.SeverityText...)
 }
@@ -126,15 +126,15 @@ func (m *nameMembers) keep(members []byte, ev *reader.Event) {
 // processMembers caches the encoded process of an event.
 type processMembers struct {
 	members []byte
-	process *reader.Process // nil: empty
+	process *record.Process // nil: empty
 	pid     int32
 }
 
-func (m *processMembers) is(ev *reader.Event) bool {
+func (m *processMembers) is(ev *record.Record) bool {
 	return m.process != nil && m.process == ev.Process && m.pid == ev.PID
 }
 
-func (m *processMembers) keep(members []byte, ev *reader.Event) {
+func (m *processMembers) keep(members []byte, ev *record.Record) {
 	m.members, m.process, m.pid = append(m.members[:0], members...), ev.Process, ev.PID
 }
 
@@ -145,11 +145,11 @@ type threadMembers struct {
 	cpu     int
 }
 
-func (m *threadMembers) is(ev *reader.Event) bool {
+func (m *threadMembers) is(ev *record.Record) bool {
 	return m.members != nil && m.tid == ev.TID && m.cpu == ev.CPU
 }
 
-func (m *threadMembers) keep(members []byte, ev *reader.Event) {
+func (m *threadMembers) keep(members []byte, ev *record.Record) {
 	m.members, m.tid, m.cpu = append(m.members[:0], members...), ev.TID, ev.CPU
 }
 
@@ -198,26 +198,14 @@ func (j *jsonWriter) Lost(name string, n uint64, at time.Time) error {
 	b = append(b, `,"kind":"`+kindLost+`","event":`...)
 	b = attrjson.AppendString(b, name)
 	b = append(b, `,"count":`...)
-	return j.line(reader.Uint64Value(n).AppendJSON(b))
-}
-
-// ParseLost returns the arguments of [Writer].Lost from the object that -o json writes. lost is false for other objects.
-func ParseLost(v reader.Value) (name string, n uint64, at time.Time, lost bool, err error) {
-	if kind, _ := v.Lookup("kind"); kind.Text() != kindLost {
-		return "", 0, at, false, nil
-	}
-	event, _ := v.Lookup("event")
-	count, _ := v.Lookup("count")
-	when, _ := v.Lookup("time")
-	at, err = parseTime(when)
-	return event.Text(), count.Uint64(), at, true, err
+	return j.line(record.Uint64Value(n).AppendJSON(b))
 }
 
 func (j *jsonWriter) Close() error { return nil }
 
 type jsonColumn struct {
 	key    shortText // the comma, the name and the colon in front of a value
-	append func(b []byte, from *reader.Event, c *clock, json bool) []byte
+	append func(b []byte, from *record.Record, c *clock, json bool) []byte
 }
 
 type jsonField struct {
@@ -245,7 +233,7 @@ var (
 )
 
 func columnRange(first, last string) []*jsonColumn {
-	return jsonColumns[indexOf(first) : indexOf(last)+1]
+	return jsonColumns[columnOf[first] : columnOf[last]+1]
 }
 
 // around has the other columns of events that have parts, in order: those before nameColumns, those behind them, and those behind
@@ -259,9 +247,9 @@ var around = func() (lists [allParts + 1][3][]*jsonColumn) {
 			}
 			at := 0
 			switch {
-			case i > indexOf("cpu"):
+			case i > int(columnOf["cpu"]):
 				at = 2
-			case i > indexOf("severity_text"):
+			case i > int(columnOf["severity_text"]):
 				at = 1
 			}
 			lists[have][at] = append(lists[have][at], c)

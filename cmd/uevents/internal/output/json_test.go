@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // TestColumnsAreDocumented: each column has a type, and the first of those that belong together says what they are. What is not read back
@@ -37,66 +37,121 @@ func TestColumnsAreDocumented(t *testing.T) {
 	}
 }
 
-// FuzzParseEvent: what is read from an object is written so that it is read as the same.
-func FuzzParseEvent(f *testing.F) {
-	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent()} {
+// FuzzParser: what is read from a line is written so that it is read as the same.
+func FuzzParser(f *testing.F) {
+	for _, ev := range []*record.Record{logEvent(), spanEvent(), metricEvent(), otherEvent()} {
 		var line lineWriter
 		require.NoError(f, newJSON(&line, Options{}).Write(ev))
 		f.Add(line[0])
 	}
+	f.Add(`{"fields":{"a":1},"fields":{"a" :2},"kind":"log"}`)
+	f.Add(`{"fields":{"a" :2},"fields":{"a":1}}`)
+	f.Add(`{"fields":{"a":1},"fields":null}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		v, ok := reader.ParseJSON(text)
-		var ev reader.Event
-		if !ok || ParseEvent(&ev, v) != nil {
+		var p Parser
+		var ev record.Record
+		if lost, err := p.Parse([]byte(text), &ev); err != nil || lost != nil {
 			return
 		}
 		first := written(t, "json", Options{}, &ev)
-		v, ok = reader.ParseJSON(first)
-		require.True(t, ok, first)
-		require.NoError(t, ParseEvent(&ev, v), first)
+		whole, ok := record.ParseJSON(text)
+		require.True(t, ok)
+		fields, _ := whole.Lookup("fields")
+		require.Equal(t, string(record.AppendJSON(nil, fields.Fields())), string(record.AppendJSON(nil, ev.Fields())))
+		require.Equal(t, first, written(t, "json", Options{}, &ev), "its fields are decoded")
+		lost, err := p.Parse([]byte(first), &ev)
+		require.NoError(t, err, first)
+		require.Nil(t, lost)
 		require.Equal(t, first, written(t, "json", Options{}, &ev))
 	})
 }
 
+// TestParser: a line is parsed without allocating, and what writers keep of a record stays as it is when the line changes.
+func TestParser(t *testing.T) {
+	var p Parser
+	var rec record.Record
+	line := []byte(strings.TrimSpace(written(t, "json", Options{}, logEvent())))
+	copied := bytes.Clone(line)
+	parse := func() {
+		copy(line, copied)
+		_, _ = p.Parse(line, &rec)
+	}
+	parse()
+	system, name, process := rec.System, rec.Name, rec.Process
+	clear(line)
+	assert.Equal(t, []string{"user_events", "myapp_debug"}, []string{system, name})
+	assert.Equal(t, myapp, process)
+	assert.Zero(t, testing.AllocsPerRun(100, parse))
+	assert.Same(t, process, rec.Process)
+	assert.Equal(t, string(copied)+"\n", written(t, "json", Options{}, &rec))
+
+	// The offset of a time is no part of its second, and the last member of a name counts, whatever the order.
+	for text, want := range map[string]string{
+		`{"time":"2026-01-02T03:04:05.1234+01:00"}`:                                                          "2026-01-02T02:04:05.123400000Z",
+		`{"time":"2026-01-02T03:04:05.123456789Z"}`:                                                          "2026-01-02T03:04:05.123456789Z",
+		`{"time":"2026-01-02T03:04:06.000000000Z","kind":"x","time":"2026-01-02T03:04:06.1Z","kind":"span"}`: "2026-01-02T03:04:06.100000000Z",
+	} {
+		for range 2 {
+			lost, err := p.Parse([]byte(text), &rec)
+			require.NoError(t, err)
+			require.Nil(t, lost)
+			assert.Equal(t, want, rec.Time.Format("2006-01-02T15:04:05.000000000Z07:00"))
+		}
+	}
+}
+
+// withFieldsJSON returns a record with fields that it does not decode before their first use.
+func withFieldsJSON(t *testing.T, rec *record.Record, fields []record.Field) *record.Record {
+	decoded := *rec
+	decoded.SetFields(fields)
+	line := written(t, "json", Options{}, &decoded)
+	kept := new(record.Record)
+	lost, err := new(Parser).Parse([]byte(strings.TrimSuffix(line, "\n")), kept)
+	require.NoError(t, err)
+	require.Nil(t, lost)
+	require.Equal(t, string(record.AppendJSON(nil, fields)), kept.FieldsJSON())
+	return kept
+}
+
 // plainFields are fields that DecodeJSON leaves as JSON: with names and texts of all lengths that are read in a way of their own, and
 // characters that need quotes in each place of them.
-func plainFields() (lists [][]reader.Field) {
-	add := func(fields ...reader.Field) { lists = append(lists, fields) }
-	nested := reader.MapValue([]reader.Field{
-		{Name: "a{", Value: reader.ListValue([]reader.Field{{Value: reader.StringValue("}],")}, {Value: reader.ListValue(nil)}, {Value: reader.MapValue(nil)}})},
-		{Name: "b", Value: reader.Int64Value(-1)},
+func plainFields() (lists [][]record.Field) {
+	add := func(fields ...record.Field) { lists = append(lists, fields) }
+	nested := record.MapValue([]record.Field{
+		{Name: "a{", Value: record.ListValue([]record.Field{{Value: record.StringValue("}],")}, {Value: record.ListValue(nil)}, {Value: record.MapValue(nil)}})},
+		{Name: "b", Value: record.Int64Value(-1)},
 	})
 	for n := range 18 {
 		word := strings.Repeat("w", n)
-		add(reader.Field{Name: word, Value: reader.StringValue(word)})
-		add(reader.Field{Name: "k", Value: reader.StringValue(word)}, reader.Field{Name: "l", Value: nested}, reader.Field{Name: word, Value: reader.Float64Value(0.5)})
+		add(record.Field{Name: word, Value: record.StringValue(word)})
+		add(record.Field{Name: "k", Value: record.StringValue(word)}, record.Field{Name: "l", Value: nested}, record.Field{Name: word, Value: record.Float64Value(0.5)})
 		for i := range n {
 			for _, c := range ` ={[!_}]` {
 				odd := word[:i] + string(c) + word[i+1:]
-				add(reader.Field{Name: odd, Value: reader.StringValue(odd)}, reader.Field{Name: "last", Value: reader.BoolValue(true)})
-				add(reader.Field{Name: "first", Value: reader.Value{}}, reader.Field{Name: odd, Value: reader.StringValue(odd)})
+				add(record.Field{Name: odd, Value: record.StringValue(odd)}, record.Field{Name: "last", Value: record.BoolValue(true)})
+				add(record.Field{Name: "first", Value: record.Value{}}, record.Field{Name: odd, Value: record.StringValue(odd)})
 			}
 		}
 	}
-	add(reader.Field{Name: "m", Value: nested}, reader.Field{Name: "list", Value: reader.ListValue([]reader.Field{{Value: nested}, {Value: reader.StringValue("x y")}})})
+	add(record.Field{Name: "m", Value: nested}, record.Field{Name: "list", Value: record.ListValue([]record.Field{{Value: nested}, {Value: record.StringValue("x y")}})})
 	return lists
 }
 
 // TestPlainFields: fields that are JSON still are written as decoded ones, in each format.
 func TestPlainFields(t *testing.T) {
-	decoded, plain := logEvent(), logEvent()
+	decoded := logEvent()
 	for _, fields := range plainFields() {
-		decoded.Fields = fields
-		plain.Fields, plain.FieldsJSON = nil, string(reader.AppendJSON(nil, fields))
+		decoded.SetFields(fields)
+		plain := withFieldsJSON(t, decoded, fields)
 		name := fields[len(fields)-1].Name
 		for _, o := range []Options{{}, {Color: true}, {Fields: []string{name, "time", "nosuch"}}} {
-			require.Equal(t, written(t, "text", o, decoded), written(t, "text", o, plain), plain.FieldsJSON)
+			require.Equal(t, written(t, "text", o, decoded), written(t, "text", o, plain), plain.FieldsJSON())
 		}
 		for _, o := range []Options{{}, {Fields: []string{"message", name}}} {
-			require.Equal(t, written(t, "json", o, decoded), written(t, "json", o, plain), plain.FieldsJSON)
+			require.Equal(t, written(t, "json", o, decoded), written(t, "json", o, plain), plain.FieldsJSON())
 		}
 		for _, format := range []string{"{{range $k, $v := .}}{{$k}}={{$v}} {{end}}", fmt.Sprintf("{{index . %q}}{{.last}}{{.nosuch}}", name)} {
-			require.Equal(t, written(t, format, Options{}, decoded), written(t, format, Options{}, plain), plain.FieldsJSON)
+			require.Equal(t, written(t, format, Options{}, decoded), written(t, format, Options{}, plain), plain.FieldsJSON())
 		}
 		u := NewUnseen("text", []string{name, "nosuch", "no.such"})
 		u.See(plain)
@@ -106,14 +161,14 @@ func TestPlainFields(t *testing.T) {
 
 // TestFieldsOfGroups: a name finds what Event.Lookup finds, such as the member of a group.
 func TestFieldsOfGroups(t *testing.T) {
-	decoded, plain := logEvent(), logEvent()
-	decoded.Fields = []reader.Field{{Name: "db", Value: reader.MapValue([]reader.Field{{Name: "table", Value: reader.StringValue("users")}})}}
-	plain.Fields, plain.FieldsJSON = nil, string(reader.AppendJSON(nil, decoded.Fields))
+	decoded := logEvent()
+	decoded.SetFields([]record.Field{{Name: "db", Value: record.MapValue([]record.Field{{Name: "table", Value: record.StringValue("users")}})}})
+	plain := withFieldsJSON(t, decoded, decoded.Fields())
 	want := ""
 	if v, ok := decoded.Lookup("db.table"); ok {
 		want = v.Text()
 	}
-	for _, ev := range []*reader.Event{decoded, plain} {
+	for _, ev := range []*record.Record{decoded, plain} {
 		assert.Equal(t, want+"\n", strings.TrimPrefix(written(t, "text", Options{Fields: []string{"db.table"}}, ev), "db.table="))
 		assert.Equal(t, want+want+"\n", written(t, `{{index . "db.table"}}{{.db.table}}`, Options{}, ev))
 	}
@@ -122,7 +177,7 @@ func TestFieldsOfGroups(t *testing.T) {
 // eventHere is an event of this process, with the stack that it has here.
 //
 //go:noinline
-func eventHere() *reader.Event {
+func eventHere() *record.Record {
 	ev := logEvent()
 	ev.PID = int32(os.Getpid())
 	pcs := make([]uintptr, 32)

@@ -15,55 +15,55 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 func id16(b byte) (id [16]byte) { return [16]byte{b, 1, 2, 3, 15: 0xff} }
 
 func at(ns int) time.Time { return time.Date(2026, 11, 22, 20, 41, 7, ns, time.UTC) }
 
-var myapp = &reader.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service"}
+var myapp = &record.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", Cgroup: "/system.slice/myapp.service"}
 
-func logEvent() *reader.Event {
-	return &reader.Event{
+func logEvent() *record.Record {
+	ev := &record.Record{
 		Time: at(318_000_042), Monotonic: 5_000_000_001, CPU: 3, PID: 812, TID: 815, Process: myapp,
-		System: "user_events", Name: "myapp_debug", Kind: reader.KindLog, Severity: reader.SeverityDebug, SeverityText: "DEBUG",
+		System: "user_events", Name: "myapp_debug", Kind: record.KindLog, Severity: record.SeverityDebug, SeverityText: "DEBUG",
 		Message: "cache miss", Timestamp: at(317_000_000),
-		Fields: []reader.Field{{Name: "key", Value: reader.StringValue("user:41")}, {Name: "shard", Value: reader.Int64Value(3)}},
-		Raw:    []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xca, 0xfe},
+		Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xca, 0xfe},
 	}
+	ev.SetFields([]record.Field{{Name: "key", Value: record.StringValue("user:41")}, {Name: "shard", Value: record.Int64Value(3)}})
+	return ev
 }
 
-func spanEvent() *reader.Event {
-	return &reader.Event{
+func spanEvent() *record.Record {
+	return &record.Record{
 		Time: at(320_000_000), Monotonic: 5_002_500_000, PID: 812, TID: 812, Process: myapp,
-		System: "user_events", Name: "myapp_span", Kind: reader.KindSpan, Message: "GET /users/{id}", Duration: 12_400 * time.Microsecond,
-		Status: reader.StatusError, StatusMessage: "time out", SpanKind: reader.SpanKindServer,
+		System: "user_events", Name: "myapp_span", Kind: record.KindSpan, Message: "GET /users/{id}", Duration: 12_400 * time.Microsecond,
+		Status: record.StatusError, StatusMessage: "time out", SpanKind: record.SpanKindServer,
 		TraceID: id16(0x4b), SpanID: [8]byte{7: 9}, ParentSpanID: [8]byte{1}, ServiceName: "shop", Truncated: 2,
-		NestedEvents: []reader.NestedEvent{{Name: "retry", Time: at(5)}},
-		NestedLinks:  []reader.NestedLink{{TraceID: id16(1), SpanID: [8]byte{2}}},
+		NestedEvents: []record.NestedEvent{{Name: "retry", Time: at(5)}},
+		NestedLinks:  []record.NestedLink{{TraceID: id16(1), SpanID: [8]byte{2}}},
 	}
 }
 
-func metricEvent() *reader.Event {
-	return &reader.Event{
-		Time: at(0), Monotonic: 4_999_000_000, System: "user_events", Name: "myapp_metric_histogram", Kind: reader.KindMetric, Message: "latency",
-		Point: &reader.Point{
-			Type: reader.PointHistogram, Unit: "s", Temporality: reader.TemporalityDelta, Count: 3, Sum: reader.Float64Value(1.5),
-			Min: reader.Float64Value(0.25), Max: reader.Float64Value(1), Bounds: []float64{0.5}, BucketCounts: []uint64{2, 1},
+func metricEvent() *record.Record {
+	return &record.Record{
+		Time: at(0), Monotonic: 4_999_000_000, System: "user_events", Name: "myapp_metric_histogram", Kind: record.KindMetric, Message: "latency",
+		Point: &record.Point{
+			Type: record.PointHistogram, Unit: "s", Temporality: record.TemporalityDelta, Count: 3, Sum: record.Float64Value(1.5),
+			Min: record.Float64Value(0.25), Max: record.Float64Value(1), Bounds: []float64{0.5}, BucketCounts: []uint64{2, 1},
 		},
 	}
 }
 
-func otherEvent() *reader.Event {
-	return &reader.Event{
-		Time: at(0), System: "sched", Name: "sched_switch", PID: 1,
-		Fields: []reader.Field{{Name: "prev_comm", Value: reader.StringValue("a b")}, {Name: "none", Value: reader.StringValue("")}},
-	}
+func otherEvent() *record.Record {
+	ev := &record.Record{Time: at(0), System: "sched", Name: "sched_switch", PID: 1}
+	ev.SetFields([]record.Field{{Name: "prev_comm", Value: record.StringValue("a b")}, {Name: "none", Value: record.StringValue("")}})
+	return ev
 }
 
 // written returns the output of a format for events. Each event is one call of Write.
-func written(t *testing.T, format string, o Options, events ...*reader.Event) string {
+func written(t *testing.T, format string, o Options, events ...*record.Record) string {
 	t.Helper()
 	var lines lineWriter
 	w, err := New(format, &lines, o)
@@ -89,14 +89,14 @@ func TestText(t *testing.T) {
 20:41:07.000Z METRIC ?[0]       latency histogram count=3 sum=1.5 min=0.25 max=1.0 unit=s
 20:41:07.000Z -      ?[1]       sched_switch           prev_comm="a b" none=""
 `, written(t, "text", Options{Time: UTC}, logEvent(), spanEvent(), metricEvent(), otherEvent()))
-	bare := &reader.Event{Kind: reader.KindLog, SeverityText: "NOTICE", EventName: "started", Time: at(0)}
+	bare := &record.Record{Kind: record.KindLog, SeverityText: "NOTICE", EventName: "started", Time: at(0)}
 	assert.Equal(t, "20:41:07.000Z NOTICE ?[0] started\n", written(t, "", Options{Time: UTC}, bare), "no spaces at the end")
-	link := &reader.Event{Kind: reader.KindSpanLink, Name: "myapp_span_link", LinkedTraceID: id16(0xab), Time: at(0)}
+	link := &record.Record{Kind: record.KindSpanLink, Name: "myapp_span_link", LinkedTraceID: id16(0xab), Time: at(0)}
 	assert.Equal(t, "20:41:07.000Z LINK  ?[0] myapp_span_link to ab010203\n", written(t, "text", Options{Time: UTC}, link))
 }
 
 func TestTextTimes(t *testing.T) {
-	events := []*reader.Event{logEvent(), spanEvent(), metricEvent()}
+	events := []*record.Record{logEvent(), spanEvent(), metricEvent()}
 	times := func(o Time) (list []string) {
 		for line := range strings.Lines(written(t, "text", Options{Time: o}, events...)) {
 			first, _, _ := strings.Cut(line, " ")
@@ -122,7 +122,8 @@ func TestTextFields(t *testing.T) {
 		written(t, "text", Options{Fields: fields}, logEvent(), spanEvent()))
 	assert.Equal(t, "shard=3 myapp\n", written(t, "text", Options{Fields: []string{"shard", "program"}}, logEvent()))
 	// A field with the name of a column is selected if the column is empty.
-	ev := &reader.Event{Fields: []reader.Field{{Name: "status", Value: reader.Int64Value(404)}}}
+	ev := new(record.Record)
+	ev.SetFields([]record.Field{{Name: "status", Value: record.Int64Value(404)}})
 	assert.Equal(t, "status=404\n", written(t, "text", Options{Fields: []string{"status"}}, ev))
 	assert.Equal(t, "{\"status\":404}\n", written(t, "json", Options{Fields: []string{"status"}}, ev))
 	assert.Equal(t, "{}\n", written(t, "json", Options{Fields: []string{"message"}}, ev))
@@ -133,9 +134,9 @@ func TestColor(t *testing.T) {
 	assert.Contains(t, got, Faint+"DEBUG"+reset)
 	assert.Contains(t, got, Faint+"key="+reset+"user:41")
 	assert.Contains(t, written(t, "text", Options{Color: true}, spanEvent()), Red+"SPAN "+reset)
-	labels := map[string]*reader.Event{
-		bold + Red: {Severity: reader.SeverityFatal}, Red: {Severity: reader.SeverityError}, Yellow: {Severity: reader.SeverityWarn},
-		Green: {Severity: reader.SeverityInfo}, "": {}, cyan: {Kind: reader.KindMetric},
+	labels := map[string]*record.Record{
+		bold + Red: {Severity: record.SeverityFatal}, Red: {Severity: record.SeverityError}, Yellow: {Severity: record.SeverityWarn},
+		Green: {Severity: record.SeverityInfo}, "": {}, cyan: {Kind: record.KindMetric},
 	}
 	for want, ev := range labels {
 		assert.Equal(t, want, colorOf(ev))
@@ -170,11 +171,11 @@ func TestJSON(t *testing.T) {
 		"type": "histogram", "unit": "s", "temporality": "delta", "count": 3., "sum": 1.5, "min": .25, "max": 1.,
 		"bounds": []any{.5}, "bucket_counts": []any{2., 1.},
 	}, metric["metric"])
-	exp := &reader.Event{Kind: reader.KindMetric, Point: &reader.Point{
-		Type: reader.PointExponentialHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
-		Positive: reader.Buckets{Offset: -3, Counts: []uint64{1}}, Quantiles: []reader.Quantile{{Quantile: .99, Value: math.Inf(1)}},
-		Value: reader.Uint64Value(math.MaxUint64), Request: []byte("x"), FilteredAttributes: []reader.Field{{Name: "a", Value: reader.BoolValue(true)}},
-	}, Callchain: []uint64{0xdeadbeef, 1}, Body: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}})}
+	exp := &record.Record{Kind: record.KindMetric, Point: &record.Point{
+		Type: record.PointExponentialHistogram, Monotonic: true, StartTime: at(1), Scale: -1, ZeroCount: 2, ZeroThreshold: .5,
+		Positive: record.Buckets{Offset: -3, Counts: []uint64{1}}, Quantiles: []record.Quantile{{Quantile: .99, Value: math.Inf(1)}},
+		Value: record.Uint64Value(math.MaxUint64), Request: []byte("x"), FilteredAttributes: []record.Field{{Name: "a", Value: record.BoolValue(true)}},
+	}, Callchain: []uint64{0xdeadbeef, 1}, Body: record.ListValue([]record.Field{{Value: record.Int64Value(1)}})}
 	assert.Equal(t, `{"time":"0001-01-01T00:00:00.000000000Z","kind":"metric","body":[1],"cpu":0,"metric":{"type":"exponential histogram","monotonic":true,`+
 		`"start_time":"2026-11-22T20:41:07.000000001Z","value":18446744073709551615,"scale":-1,"zero_count":2,"zero_threshold":0.5,`+
 		`"positive":{"offset":-3,"counts":[1]},"quantiles":[{"quantile":0.99,"value":"Infinity"}],"filtered_attributes":{"a":true},"request":"eA=="},`+
@@ -184,25 +185,25 @@ func TestJSON(t *testing.T) {
 // TestJSONSequence: an object has the members of its own event only, not those of earlier ones.
 func TestJSONSequence(t *testing.T) {
 	other := logEvent()
-	other.Process = &reader.Process{PID: 900, Comm: "other"}
+	other.Process = &record.Process{PID: 900, Comm: "other"}
 	other.PID = 900
 	renamed := logEvent()
 	renamed.Name = "myapp_info"
 	system := logEvent()
 	system.System = "user_events_multi"
 	kind := logEvent()
-	kind.Kind = reader.KindOther
+	kind.Kind = record.KindOther
 	unknown := logEvent()
 	unknown.Process = nil
 	severe := logEvent()
-	severe.Severity = reader.SeverityError
+	severe.Severity = record.SeverityError
 	called := logEvent()
 	called.SeverityText = "FINE"
 	thread := logEvent()
 	thread.PID = 813
 	tid, cpu, first := logEvent(), logEvent(), logEvent()
 	tid.TID, cpu.CPU, first.TID, first.CPU = 816, 4, 0, 0
-	events := []*reader.Event{
+	events := []*record.Record{
 		logEvent(), logEvent(), other, logEvent(), renamed, logEvent(), system, logEvent(), kind, kind, unknown, unknown, thread, thread,
 		tid, logEvent(), cpu, cpu, first, logEvent(), first,
 		severe, called, logEvent(),
@@ -219,14 +220,13 @@ func TestJSONSequence(t *testing.T) {
 func TestFieldsJSON(t *testing.T) {
 	ev := logEvent()
 	want := written(t, "json", Options{}, ev)
-	ev.FieldsJSON, ev.Fields = string(reader.AppendJSON(nil, ev.Fields)), nil
-	assert.Equal(t, want, written(t, "json", Options{}, ev))
+	assert.Equal(t, want, written(t, "json", Options{}, withFieldsJSON(t, ev, ev.Fields())))
 	assert.Contains(t, want, `"fields":{"key":"user:41","shard":3}`)
 }
 
 // TestJSONParts: skipped columns are empty.
 func TestJSONParts(t *testing.T) {
-	for _, ev := range []*reader.Event{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: reader.KindSpanLink, LinkedSpanID: [8]byte{1}}, {Kind: reader.KindLog, ScopeVersion: "1"}} {
+	for _, ev := range []*record.Record{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: record.KindSpanLink, LinkedSpanID: [8]byte{1}}, {Kind: record.KindLog, ScopeVersion: "1"}} {
 		var c clock
 		for i := range columns {
 			if columns[i].part&^partsOf(ev) != 0 {
@@ -276,22 +276,23 @@ func TestHostileTexts(t *testing.T) {
 		"\x1b[2J\x1b]0;owned\x07", "a\nfake 20:00:00 ERROR", "\r", "safe\u202egnp.exe", "\u2066\u2028\u2029\ufeff", "\xff\xfe", "\x00", "\u0085\u009b1m",
 		"\"}{\"kind\":\"forged\"", strings.Repeat("x\n", 2048), "\U000e0041", "{{.time}}", `back\slash`,
 	} {
-		v := reader.StringValue(s)
-		f := []reader.Field{{Name: s, Value: v}, {Name: "b", Value: reader.BytesValue([]byte(s))}, {Name: "l", Value: reader.ListValue([]reader.Field{{Value: v}})}}
-		ev := &reader.Event{
-			System: s, Name: s, SeverityText: s, Message: s, EventName: s, TraceState: s, StatusMessage: s, ServiceName: s, ScopeName: s, Fields: f,
-			Status: reader.StatusError, Resource: f, ScopeAttributes: f, Body: v, Kind: reader.KindLog,
-			Process:      &reader.Process{Comm: s, Exe: s, Cgroup: s, Unit: s, ContainerID: s, PodUID: s, ServiceName: s},
-			NestedEvents: []reader.NestedEvent{{Name: s, Attributes: f}}, NestedLinks: []reader.NestedLink{{TraceState: s, Attributes: f}},
-			Point: &reader.Point{Type: reader.PointGauge, Unit: s, Value: v},
+		v := record.StringValue(s)
+		f := []record.Field{{Name: s, Value: v}, {Name: "b", Value: record.BytesValue([]byte(s))}, {Name: "l", Value: record.ListValue([]record.Field{{Value: v}})}}
+		ev := &record.Record{
+			System: s, Name: s, SeverityText: s, Message: s, EventName: s, TraceState: s, StatusMessage: s, ServiceName: s, ScopeName: s,
+			Status: record.StatusError, Resource: f, ScopeAttributes: f, Body: v, Kind: record.KindLog,
+			Process:      &record.Process{Comm: s, Exe: s, Cgroup: s, Unit: s, ContainerID: s, PodUID: s, ServiceName: s},
+			NestedEvents: []record.NestedEvent{{Name: s, Attributes: f}}, NestedLinks: []record.NestedLink{{TraceState: s, Attributes: f}},
+			Point: &record.Point{Type: record.PointGauge, Unit: s, Value: v},
 		}
+		ev.SetFields(f)
 		selected := append(ColumnNames(), s)
 		for _, format := range []string{"text", "json", "raw", "{{range $k, $v := .}}{{$v}}{{end}}"} {
 			for _, o := range []Options{{}, {Color: true}, {Fields: selected}} {
 				if len(o.Fields) > 0 && format != "text" && format != "json" {
 					continue
 				}
-				for _, kind := range []reader.Kind{reader.KindLog, reader.KindOther, reader.KindMetric} {
+				for _, kind := range []record.Kind{record.KindLog, record.KindOther, record.KindMetric} {
 					ev.Kind = kind
 					line, ok := strings.CutSuffix(written(t, format, o, ev), "\n")
 					require.True(t, ok)

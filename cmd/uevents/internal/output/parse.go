@@ -3,44 +3,199 @@ package output
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/userevents/userevents-go/internal/attrjson"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
-// ParseEvent sets an event from the object that -o json writes. It ignores unknown members: later versions may add some. An
-// error says what is no member of a record.
-func ParseEvent(ev *reader.Event, v reader.Value) error {
-	*ev = reader.Event{CPU: -1}
-	known := false
-	for _, f := range v.Fields() {
-		c := columnOf[f.Name]
-		if c == nil || c.parse == nil {
-			continue
-		}
-		if err := c.parse(ev, f.Value); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-		known = true
-	}
-	if !known {
-		return fmt.Errorf("no member is one of a record")
-	}
-	if ev.Kind == reader.KindMetric && ev.Point == nil {
-		return fmt.Errorf("a metric without a point")
-	}
-	if p := ev.Process; p != nil && *p != (reader.Process{}) {
-		p.PID = ev.PID
-	} else {
-		ev.Process = nil
-	}
-	return nil
+// Parser parses lines that -o json writes. The zero Parser is ready to use, by one goroutine.
+type Parser struct {
+	order     [maxColumns]uint8                  // numbers of the columns of members of the previous line
+	second    string                             // of a previous time
+	unix      int64                              // the same
+	process   record.Process                     // of the line
+	last      *record.Process                    // of the previous record
+	processes map[record.Process]*record.Process // of earlier records, which share them
+	system    string                             // of the previous record
+	name      string                             // the same
+	names     map[string]string                  // of tracepoints and their systems
 }
 
-func parseTime(v reader.Value) (time.Time, error) {
+// maxKnown limits the processes and names that a Parser keeps, and maxName the length of such a name.
+const (
+	maxKnown = 4096
+	maxName  = 512
+)
+
+// Lost has the arguments of [Writer].Lost.
+type Lost struct {
+	Name  string
+	Count uint64
+	Time  time.Time
+}
+
+// Parse sets rec from a line, or returns what a line about lost records says. It ignores unknown members: later versions may add some. An
+// error says what is no member of a record.
+//
+// Process, System and Name stay valid. The rest of rec shares the memory of the line, and reuses that of rec: see [record.Record.SetJSON].
+func (p *Parser) Parse(line []byte, rec *record.Record) (*Lost, error) {
+	members, ok := rec.SetJSON(line)
+	if !ok {
+		return nil, errors.New("no JSON object")
+	}
+	var values [maxColumns]*record.Value // the last one of each column
+	var found uint64
+	for i := range members {
+		if n, ok := p.columnOf(i, members[i].Name); ok {
+			values[n] = &members[i].Value
+			found |= 1 << n
+		}
+	}
+	if found &= parsedColumns; found == 0 {
+		return nil, errors.New("no member is one of a record")
+	}
+	if kind := values[kindColumn]; kind != nil && kind.Text() == kindLost {
+		return parseLost(record.MapValue(members))
+	}
+	p.process = record.Process{}
+	rec.Process = &p.process
+	if at, ok := p.timeOf(values[timeColumn]); ok {
+		rec.Time = at
+		found &^= 1 << timeColumn
+	}
+	if at, ok := p.timeOf(values[timestampColumn]); ok {
+		rec.Timestamp = at
+		found &^= 1 << timestampColumn
+	}
+	for ; found != 0; found &= found - 1 {
+		n := bits.TrailingZeros64(found)
+		if err := columns[n].parse(rec, values[n]); err != nil {
+			return nil, fmt.Errorf("%s: %w", columns[n].name, err)
+		}
+	}
+	if rec.Kind == record.KindMetric && rec.Point == nil {
+		return nil, errors.New("a metric without a point")
+	}
+	rec.System, rec.Name = p.keptName(&p.system, rec.System), p.keptName(&p.name, rec.Name)
+	rec.Process = p.keptProcess(rec.PID)
+	return nil, nil
+}
+
+// maxColumns is at least the number of columns.
+const maxColumns = 64
+
+var kindColumn, timeColumn, timestampColumn = columnOf["kind"], columnOf["time"], columnOf["timestamp"]
+
+// parsedColumns has a bit for each column whose parse is not nil.
+var parsedColumns = func() (set uint64) {
+	for i := range columns {
+		if columns[i].parse != nil {
+			set |= 1 << i
+		}
+	}
+	return set
+}()
+
+// columnOf returns the number of the column with the name of member i. In most lines it is that of the previous line.
+func (p *Parser) columnOf(i int, name string) (n uint8, ok bool) {
+	i = min(i, len(p.order)-1)
+	if n = p.order[i]; columns[n].name == name {
+		return n, true
+	}
+	if n, ok = columnOf[name]; ok {
+		p.order[i] = n
+	}
+	return n, ok
+}
+
+// timeOf returns a time as [second] appends it, and remembers its second, which most others share. ok is false for other texts.
+func (p *Parser) timeOf(v *record.Value) (at time.Time, ok bool) {
+	const toSecond, size = len("2006-01-02T15:04:05."), len("2006-01-02T15:04:05.000000000Z")
+	if v == nil {
+		return at, false
+	}
+	text := v.Text()
+	if len(text) != size || text[size-1] != 'Z' {
+		return at, false
+	}
+	if text[:toSecond] != p.second {
+		at, err := parseTime(v)
+		if err == nil {
+			p.second, p.unix = strings.Clone(text[:toSecond]), at.Unix()
+		}
+		return at, err == nil
+	}
+	ns := int64(0)
+	for _, c := range []byte(text[toSecond : size-1]) {
+		if c -= '0'; c > 9 {
+			return at, false
+		}
+		ns = ns*10 + int64(c)
+	}
+	return time.Unix(p.unix, ns).UTC(), true
+}
+
+func parseLost(v record.Value) (*Lost, error) {
+	name, _ := v.Lookup("event")
+	count, _ := v.Lookup("count")
+	when, _ := v.Lookup("time")
+	at, err := parseTime(&when)
+	return &Lost{strings.Clone(name.Text()), count.Uint64(), at}, err
+}
+
+// keptName returns a name that stays valid. last is the one of the previous record.
+func (p *Parser) keptName(last *string, name string) string {
+	if name == *last {
+		return *last
+	}
+	kept, ok := p.names[name]
+	if !ok {
+		kept = strings.Clone(name)
+		if p.names == nil || len(p.names) >= maxKnown {
+			p.names = map[string]string{}
+		}
+		if len(name) <= maxName {
+			p.names[kept] = kept
+		}
+	}
+	*last = kept
+	return kept
+}
+
+// keptProcess returns the process of the line, or nil if the line does not have one.
+func (p *Parser) keptProcess(pid int32) *record.Process {
+	if p.process == (record.Process{}) {
+		return nil
+	}
+	p.process.PID = pid
+	if p.last != nil && *p.last == p.process {
+		return p.last
+	}
+	if p.last = p.processes[p.process]; p.last != nil {
+		return p.last
+	}
+	if p.processes == nil || len(p.processes) >= maxKnown {
+		p.processes = map[record.Process]*record.Process{}
+	}
+	p.last = cloneProcess(p.process)
+	p.processes[*p.last] = p.last
+	return p.last
+}
+
+func cloneProcess(p record.Process) *record.Process {
+	for _, s := range []*string{&p.Comm, &p.Exe, &p.Cgroup, &p.Unit, &p.ContainerID, &p.PodUID, &p.ServiceName} {
+		*s = strings.Clone(*s)
+	}
+	return &p
+}
+
+func parseTime(v *record.Value) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, v.Text())
 	if err != nil {
 		return time.Time{}, fmt.Errorf("no time: %s", v)
@@ -48,7 +203,7 @@ func parseTime(v reader.Value) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-func parseID(to []byte, v reader.Value) error {
+func parseID(to []byte, v *record.Value) error {
 	id, err := hex.DecodeString(v.Text())
 	if err != nil || copy(to, id) != len(id) || len(id) != len(to) {
 		return fmt.Errorf("no id of %d bytes: %s", len(to), v)
@@ -57,32 +212,32 @@ func parseID(to []byte, v reader.Value) error {
 }
 
 // parseNumber returns a number. JSON has those that are not finite as texts.
-func parseNumber(v reader.Value) (reader.Value, error) {
+func parseNumber(v *record.Value) (record.Value, error) {
 	switch v.Type() {
-	case reader.TypeInt64, reader.TypeUint64, reader.TypeFloat64:
-		return v, nil
+	case record.TypeInt64, record.TypeUint64, record.TypeFloat64:
+		return *v, nil
 	}
 	switch v.Text() {
 	case "NaN", "Infinity", "-Infinity":
 		f, err := strconv.ParseFloat(v.Text(), 64)
-		return reader.Float64Value(f), err
+		return record.Float64Value(f), err
 	}
-	return v, fmt.Errorf("no number: %s", v)
+	return *v, fmt.Errorf("no number: %s", v)
 }
 
-func parseFloat(v reader.Value) (float64, error) {
+func parseFloat(v *record.Value) (float64, error) {
 	n, err := parseNumber(v)
 	return n.Float64(), err
 }
 
-func parseCount(v reader.Value) (uint64, error) {
-	if v.Type() != reader.TypeUint64 && (v.Type() != reader.TypeInt64 || v.Int64() < 0) {
+func parseCount(v *record.Value) (uint64, error) {
+	if v.Type() != record.TypeUint64 && (v.Type() != record.TypeInt64 || v.Int64() < 0) {
 		return 0, fmt.Errorf("no count: %s", v)
 	}
 	return v.Uint64(), nil
 }
 
-func parseBytes(v reader.Value) ([]byte, error) { return base64.StdEncoding.DecodeString(v.Text()) }
+func parseBytes(v *record.Value) ([]byte, error) { return base64.StdEncoding.DecodeString(v.Text()) }
 
 // member is a member of a JSON object that has the parts of a T, such as an event or a data point.
 type member[T any] struct {
@@ -94,7 +249,7 @@ type member[T any] struct {
 	// append appends the value as JSON, or as text that is safe to print. It appends nothing if from lacks it.
 	append func(b []byte, from *T, c *clock, json bool) []byte
 	// parse reads what append wrote as JSON; nil if other members tell the same. An error says what the value is not.
-	parse func(to *T, v reader.Value) error
+	parse func(to *T, v *record.Value) error
 }
 
 // Kinds of members, as the help explains them.
@@ -114,7 +269,7 @@ func str[T any](name, doc string, at func(*T) *string) member[T] {
 	return member[T]{
 		name: name, kind: aText, doc: doc,
 		append: func(b []byte, from *T, _ *clock, json bool) []byte { return appendString(b, *at(from), json) },
-		parse: func(to *T, v reader.Value) error {
+		parse: func(to *T, v *record.Value) error {
 			*at(to) = v.Text()
 			return nil
 		},
@@ -137,7 +292,7 @@ func number[T any, N integer](name, doc string, at func(*T) *N) member[T] {
 			}
 			return b
 		},
-		parse: func(to *T, v reader.Value) error {
+		parse: func(to *T, v *record.Value) error {
 			*at(to) = N(v.Uint64())
 			return nil
 		},
@@ -154,23 +309,23 @@ func always[T any, N integer](name, doc string, at func(*T) *N) member[T] {
 // count is a number that is refused if it is none.
 func count[T any](name string, at func(*T) *uint64) member[T] {
 	m := number(name, "", at)
-	m.parse = func(to *T, v reader.Value) (err error) {
+	m.parse = func(to *T, v *record.Value) (err error) {
 		*at(to), err = parseCount(v)
 		return err
 	}
 	return m
 }
 
-func numeric[T any](name string, at func(*T) *reader.Value) member[T] {
+func numeric[T any](name string, at func(*T) *record.Value) member[T] {
 	return member[T]{
 		name: name, kind: aNumber,
 		append: func(b []byte, from *T, _ *clock, _ bool) []byte {
-			if v := *at(from); v.Type() != reader.TypeNull {
+			if v := *at(from); v.Type() != record.TypeNull {
 				b = v.AppendJSON(b)
 			}
 			return b
 		},
-		parse: func(to *T, v reader.Value) (err error) {
+		parse: func(to *T, v *record.Value) (err error) {
 			*at(to), err = parseNumber(v)
 			return err
 		},
@@ -187,7 +342,7 @@ func float[T any](name string, zero bool, at func(*T) *float64) member[T] {
 			}
 			return b
 		},
-		parse: func(to *T, v reader.Value) (err error) {
+		parse: func(to *T, v *record.Value) (err error) {
 			*at(to), err = parseFloat(v)
 			return err
 		},
@@ -207,7 +362,7 @@ func id[T any](name, doc string, at func(*T) []byte) member[T] {
 				return hex.AppendEncode(b, v)
 			}
 		},
-		parse: func(to *T, v reader.Value) error { return parseID(at(to), v) },
+		parse: func(to *T, v *record.Value) error { return parseID(at(to), v) },
 	}
 }
 
@@ -229,7 +384,7 @@ func truth[T any](name, doc string, at func(*T) *bool) member[T] {
 			}
 			return b
 		},
-		parse: func(to *T, v reader.Value) error {
+		parse: func(to *T, v *record.Value) error {
 			*at(to) = v.Bool()
 			return nil
 		},
@@ -244,28 +399,28 @@ func moment[T any](name, doc string, at func(*T) *time.Time) member[T] {
 			case t.IsZero():
 				return b
 			case json:
-				return c.appendQuoted(b, t)
+				return c.full.appendQuoted(b, t)
 			default:
 				return c.appendRFC3339(b, t)
 			}
 		},
-		parse: func(to *T, v reader.Value) (err error) {
+		parse: func(to *T, v *record.Value) (err error) {
 			*at(to), err = parseTime(v)
 			return err
 		},
 	}
 }
 
-func fields[T any](name, doc string, at func(*T) *[]reader.Field) member[T] {
+func fields[T any](name, doc string, at func(*T) *[]record.Field) member[T] {
 	return member[T]{
 		name: name, kind: object, doc: doc,
 		append: func(b []byte, from *T, _ *clock, _ bool) []byte {
 			if list := *at(from); len(list) > 0 {
-				b = reader.AppendJSON(b, list)
+				b = record.AppendJSON(b, list)
 			}
 			return b
 		},
-		parse: func(to *T, v reader.Value) error {
+		parse: func(to *T, v *record.Value) error {
 			*at(to) = v.Fields()
 			return nil
 		},
@@ -285,7 +440,7 @@ func named[T any, N interface {
 			}
 			return b
 		},
-		parse: func(to *T, v reader.Value) error {
+		parse: func(to *T, v *record.Value) error {
 			for n := first; n <= last; n++ {
 				if n.String() == v.Text() {
 					*at(to) = n
@@ -299,7 +454,7 @@ func named[T any, N interface {
 
 type element[E any] struct {
 	append func(b []byte, e *E, c *clock) []byte
-	parse  func(v reader.Value) (E, error)
+	parse  func(v *record.Value) (E, error)
 }
 
 var (
@@ -310,7 +465,7 @@ var (
 func objects[E any](members []member[E]) element[E] {
 	return element[E]{
 		append: func(b []byte, e *E, c *clock) []byte { return appendObject(b, members, e, c) },
-		parse: func(v reader.Value) (e E, err error) {
+		parse: func(v *record.Value) (e E, err error) {
 			err = parseObject(members, &e, v)
 			return e, err
 		},
@@ -331,9 +486,10 @@ func array[T, E any](name, doc string, e element[E], at func(*T) *[]E) member[T]
 			}
 			return append(b, ']')
 		},
-		parse: func(to *T, v reader.Value) error {
-			for _, f := range v.Fields() {
-				one, err := e.parse(f.Value)
+		parse: func(to *T, v *record.Value) error {
+			elements := v.Fields()
+			for i := range elements {
+				one, err := e.parse(&elements[i].Value)
 				if err != nil {
 					return err
 				}
@@ -363,11 +519,13 @@ func appendObject[T any](b []byte, members []member[T], from *T, c *clock) []byt
 }
 
 // parseObject reads the members of an object. It ignores unknown ones: later versions may add some.
-func parseObject[T any](members []member[T], to *T, v reader.Value) error {
-	for _, f := range v.Fields() {
+func parseObject[T any](members []member[T], to *T, v *record.Value) error {
+	values := v.Fields()
+	for i := range values {
+		f := &values[i]
 		for i := range members {
 			if members[i].name == f.Name {
-				if err := members[i].parse(to, f.Value); err != nil {
+				if err := members[i].parse(to, &f.Value); err != nil {
 					return err
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"text/template/parse"
 	"time"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // templateWriter executes a template for each event, and appends a newline. The template gets the columns and the
@@ -57,7 +57,7 @@ func compileTemplate(text string) (*template.Template, error) {
 	return template.New("output").Option("missingkey=zero").Parse(text)
 }
 
-func (t *templateWriter) Write(ev *reader.Event) error {
+func (t *templateWriter) Write(ev *record.Record) error {
 	if t.parts != nil {
 		return t.writeParts(ev)
 	}
@@ -66,15 +66,9 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 		t.set(name, ev)
 	}
 	if t.named.all {
-		for i := range ev.Fields {
-			t.set(ev.Fields[i].Name, ev)
-		}
-		for fields := (plainMembers{ev.FieldsJSON}); ; {
-			name, _, ok := fields.next()
-			if !ok {
-				break
-			}
-			t.set(name.content(), ev)
+		fields := ev.Fields()
+		for i := range fields {
+			t.set(fields[i].Name, ev)
 		}
 		for i := range columns {
 			t.set(columns[i].name, ev)
@@ -90,7 +84,7 @@ func (t *templateWriter) Write(ev *reader.Event) error {
 }
 
 // writeParts writes a simple template, without the reflection that takes most of an execution.
-func (t *templateWriter) writeParts(ev *reader.Event) error {
+func (t *templateWriter) writeParts(ev *record.Record) error {
 	t.b = t.b[:0]
 	for i := range t.parts {
 		p := &t.parts[i]
@@ -103,7 +97,7 @@ func (t *templateWriter) writeParts(ev *reader.Event) error {
 	return err
 }
 
-func (t *templateWriter) set(name string, ev *reader.Event) {
+func (t *templateWriter) set(name string, ev *record.Record) {
 	s := selectedOf(name)
 	if t.b = s.append(t.b[:0], ev, &t.c, false); len(t.b) > 0 {
 		t.data[name] = string(t.b)
@@ -121,7 +115,7 @@ type namedParts struct {
 }
 
 // partsNamed returns what a template names: {{.name}}, {{index . "name"}}, and {{.group.name}}, which it changes to name the field
-// of a group as [reader.Event.Lookup] does.
+// of a group as [record.Record.Lookup] does.
 func partsNamed(t *template.Template) (p namedParts) {
 	for _, associated := range t.Templates() {
 		p.see(associated.Root, associated == t)
@@ -267,19 +261,15 @@ const (
 	allParts = 1<<iota - 1
 )
 
-func indexOf(name string) int {
-	return slices.IndexFunc(columns, func(c column) bool { return c.name == name })
-}
-
 // partsOf returns the parts of an event. It looks at most fields of each event: adding up numbers and lengths takes one instruction for a
 // field, a comparison two.
-func partsOf(ev *reader.Event) (p part) {
-	if ev.Kind == reader.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
+func partsOf(ev *record.Record) (p part) {
+	if ev.Kind == record.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
 		uint32(ev.SpanKind)|uint32(ev.Status)|ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || ev.Duration != 0 || ev.ParentRemote ||
 		len(ev.TraceState)|len(ev.StatusMessage)|len(ev.NestedEvents)|len(ev.NestedLinks) != 0 {
 		p |= spanPart
 	}
-	if ev.TraceID != [16]byte{} || ev.SpanID != [8]byte{} || ev.TraceFlags != 0 {
+	if ev.TraceID != [16]byte{} || ev.SpanID != [8]byte{} || ev.HasTraceFlags {
 		p |= tracePart
 	}
 	if len(ev.ServiceName)|len(ev.ScopeName)|len(ev.ScopeVersion)|len(ev.ScopeSchemaURL)|len(ev.Resource)|len(ev.ScopeAttributes) != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/attrjson"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // textWriter writes a line for each event:
@@ -46,7 +46,7 @@ func newText(w io.Writer, o Options) *textWriter {
 // messageWidth is the minimum width of messages, so that the fields after short ones are aligned.
 const messageWidth = 22
 
-func (t *textWriter) Write(ev *reader.Event) error {
+func (t *textWriter) Write(ev *record.Record) error {
 	b := t.b[:0]
 	if len(t.fields) > 0 {
 		b = t.selected(b, ev)
@@ -64,35 +64,37 @@ func (t *textWriter) Write(ev *reader.Event) error {
 	return err
 }
 
-func (t *textWriter) line(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) line(b []byte, ev *record.Record) []byte {
 	b = append(t.off(t.c.append(t.on(b, Faint), ev.Time, ev.Monotonic), Faint), ' ')
 	b = append(t.appendLabel(b, ev), ' ')
 	b = append(t.appendProcess(b, ev), ' ')
 	start := len(b)
 	b = t.appendTitle(b, ev)
 	end := len(b)
-	for n := utf8.RuneCount(b[start:]); n < messageWidth; n++ {
-		b = append(b, ' ')
+	if n := utf8.RuneCount(b[start:]); n < messageWidth {
+		b = append(b, "                      "[n:]...)
 	}
 	padded := len(b)
 	if ev.Status != 0 {
-		b = t.field(b, "status", reader.StringValue(ev.Status.String()))
+		b = t.field(b, "status", record.StringValue(ev.Status.String()))
 	}
 	if ev.StatusMessage != "" {
-		b = t.field(b, "error", reader.StringValue(ev.StatusMessage))
+		b = t.field(b, "error", record.StringValue(ev.StatusMessage))
 	}
-	for i := range ev.Fields {
-		b = t.field(b, ev.Fields[i].Name, ev.Fields[i].Value)
-	}
-	if ev.FieldsJSON != "" {
-		b = t.plainFields(b, ev.FieldsJSON)
+	if json := ev.FieldsJSON(); json != "" {
+		b = t.plainFields(b, json)
+	} else {
+		fields := ev.Fields()
+		for i := range fields {
+			b = t.field(b, fields[i].Name, fields[i].Value)
+		}
 	}
 	b = t.appendIDs(b, ev)
 	if ev.Truncated != 0 {
-		b = t.field(b, "truncated", reader.Int64Value(int64(ev.Truncated)))
+		b = t.field(b, "truncated", record.Int64Value(int64(ev.Truncated)))
 	}
 	if ev.Undecodable {
-		b = t.field(b, "undecodable", reader.BoolValue(true))
+		b = t.field(b, "undecodable", record.BoolValue(true))
 	}
 	if len(b) == padded {
 		b = b[:end]
@@ -115,7 +117,7 @@ func (t *textWriter) off(b []byte, color string) []byte {
 	return b
 }
 
-func (t *textWriter) field(b []byte, name string, v reader.Value) []byte {
+func (t *textWriter) field(b []byte, name string, v record.Value) []byte {
 	f := fieldValue{v: v}
 	return f.appendWord(t.name(b, name))
 }
@@ -138,7 +140,7 @@ func (t *textWriter) plainFields(b []byte, json string) []byte {
 }
 
 // appendIDs appends the beginning of the trace id. A whole line has all of it, and those of the span and its parent.
-func (t *textWriter) appendIDs(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) appendIDs(b []byte, ev *record.Record) []byte {
 	n := 4
 	if t.whole {
 		n = len(ev.TraceID)
@@ -160,7 +162,7 @@ func (t *textWriter) id(b []byte, name string, id []byte) []byte {
 }
 
 // appendTitle appends the message of the event, or else its name.
-func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) appendTitle(b []byte, ev *record.Record) []byte {
 	switch {
 	case ev.Message != "":
 		b = appendText(b, ev.Message)
@@ -170,13 +172,13 @@ func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
 		b = appendText(b, ev.Name)
 	}
 	switch ev.Kind {
-	case reader.KindSpan:
+	case record.KindSpan:
 		b = AppendDuration(append(b, ' '), ev.Duration)
-	case reader.KindMetric:
+	case record.KindMetric:
 		if ev.Point != nil {
 			b = appendPoint(append(b, ' '), ev.Point)
 		}
-	case reader.KindSpanLink:
+	case record.KindSpanLink:
 		b = append(b, " to "...)
 		if !t.whole {
 			return hex.AppendEncode(b, ev.LinkedTraceID[:4])
@@ -188,7 +190,7 @@ func (t *textWriter) appendTitle(b []byte, ev *reader.Event) []byte {
 }
 
 // selected appends the selected columns as values, which are - where the record lacks them, and selected fields with their names.
-func (t *textWriter) selected(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) selected(b []byte, ev *record.Record) []byte {
 	for i := range t.fields {
 		f := &t.fields[i]
 		start := len(b)
@@ -238,12 +240,12 @@ func (g *gutter) pad(b []byte, n int) []byte {
 type processText struct {
 	text    []byte // empty: none
 	width   int
-	process *reader.Process
+	process *record.Process
 	pid     int32
 }
 
 // appendLabel appends the severity or the kind of the event.
-func (t *textWriter) appendLabel(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) appendLabel(b []byte, ev *record.Record) []byte {
 	color := ""
 	if t.color {
 		color = colorOf(ev)
@@ -253,7 +255,7 @@ func (t *textWriter) appendLabel(b []byte, ev *reader.Event) []byte {
 	switch {
 	case ev.Severity != 0:
 		b = append(b, ev.Severity.String()...)
-	case ev.Kind == reader.KindLog && ev.SeverityText != "":
+	case ev.Kind == record.KindLog && ev.SeverityText != "":
 		b = t.upTo(b, ev.SeverityText, maxLabel)
 	default:
 		b = append(b, labels[ev.Kind]...)
@@ -276,7 +278,7 @@ func (t *textWriter) upTo(b []byte, s string, n int) []byte {
 }
 
 // appendProcess appends NAME[PID].
-func (t *textWriter) appendProcess(b []byte, ev *reader.Event) []byte {
+func (t *textWriter) appendProcess(b []byte, ev *record.Record) []byte {
 	w := &t.writer
 	if len(w.text) == 0 || w.process != ev.Process || w.pid != ev.PID {
 		w.process, w.pid = ev.Process, ev.PID
@@ -291,8 +293,8 @@ func (t *textWriter) appendProcess(b []byte, ev *reader.Event) []byte {
 }
 
 var labels = [...]string{
-	reader.KindOther: "-", reader.KindLog: "LOG", reader.KindSpan: "SPAN", reader.KindSpanStart: "START", reader.KindSpanEvent: "EVENT",
-	reader.KindSpanLink: "LINK", reader.KindMetric: "METRIC",
+	record.KindOther: "-", record.KindLog: "LOG", record.KindSpan: "SPAN", record.KindSpanStart: "START", record.KindSpanEvent: "EVENT",
+	record.KindSpanLink: "LINK", record.KindMetric: "METRIC",
 }
 
 // Colors of [Paint] and sequences that move the cursor. All are ECMA-48, which terminals of all kinds know.
@@ -327,19 +329,19 @@ func Paint(use bool, color, s string) string {
 }
 
 // colorOf returns the colour of the column that says how serious an event is.
-func colorOf(ev *reader.Event) string {
+func colorOf(ev *record.Record) string {
 	switch s := ev.Severity; {
-	case s >= reader.SeverityFatal:
+	case s >= record.SeverityFatal:
 		return bold + Red
-	case s >= reader.SeverityError || ev.Status == reader.StatusError:
+	case s >= record.SeverityError || ev.Status == record.StatusError:
 		return Red
-	case s >= reader.SeverityWarn:
+	case s >= record.SeverityWarn:
 		return Yellow
-	case s >= reader.SeverityInfo:
+	case s >= record.SeverityInfo:
 		return Green
 	case s > 0:
 		return Faint
-	case ev.Kind == reader.KindOther:
+	case ev.Kind == record.KindOther:
 		return ""
 	}
 	return cyan

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // logOf returns a log record of a program.
-func logOf(comm string, pid int32) *reader.Event {
+func logOf(comm string, pid int32) *record.Record {
 	ev := logEvent()
-	ev.PID, ev.Process = pid, &reader.Process{PID: pid, Comm: comm}
+	ev.PID, ev.Process = pid, &record.Process{PID: pid, Comm: comm}
 	return ev
 }
 
@@ -46,8 +46,8 @@ func TestTextColumns(t *testing.T) {
 
 // TestTextDates: the times of a recording of another day have their dates, and all lines behind one that has it.
 func TestTextDates(t *testing.T) {
-	at := func(day, hour int) *reader.Event {
-		return &reader.Event{Time: time.Date(2026, 11, day, hour, 30, 0, 42e6, time.UTC), Monotonic: 1e9, Message: "m"}
+	at := func(day, hour int) *record.Record {
+		return &record.Record{Time: time.Date(2026, 11, day, hour, 30, 0, 42e6, time.UTC), Monotonic: 1e9, Message: "m"}
 	}
 	today := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for _, o := range []Options{{Time: UTC}, {Time: UTC, Today: today}} {
@@ -73,8 +73,8 @@ func TestTextDates(t *testing.T) {
 // TestWholeLine: a line for a search has whole ids and names, and does not depend on earlier ones.
 func TestWholeLine(t *testing.T) {
 	span := spanEvent()
-	span.Process, span.PID = &reader.Process{Comm: strings.Repeat("long", 20)}, 7
-	link := &reader.Event{Kind: reader.KindSpanLink, Name: "l", Time: at(0), LinkedTraceID: id16(0xab), LinkedSpanID: [8]byte{0xcd}, SpanID: [8]byte{1}}
+	span.Process, span.PID = &record.Process{Comm: strings.Repeat("long", 20)}, 7
+	link := &record.Record{Kind: record.KindSpanLink, Name: "l", Time: at(0), LinkedTraceID: id16(0xab), LinkedSpanID: [8]byte{0xcd}, SpanID: [8]byte{1}}
 	want := `20:41:07.320Z SPAN  ` + strings.Repeat("long", 20) + `[7] GET /users/{id} 12.4ms status=error error="time out"` +
 		" trace=4b0102030000000000000000000000ff span=0000000000000009 parent=0100000000000000 truncated=2\n"
 	assert.Equal(t, want+"20:41:07.000Z LINK  ?[0] l to ab0102030000000000000000000000ff-cd00000000000000 span=0100000000000000\n"+want,
@@ -84,7 +84,7 @@ func TestWholeLine(t *testing.T) {
 // TestSelectedFields: names that are no columns are those of fields, also of names with dots.
 func TestSelectedFields(t *testing.T) {
 	ev := logEvent()
-	ev.Fields = []reader.Field{{Name: "db.table", Value: reader.StringValue("users")}, {Name: "n", Value: reader.Int64Value(3)}}
+	ev.SetFields([]record.Field{{Name: "db.table", Value: record.StringValue("users")}, {Name: "n", Value: record.Int64Value(3)}})
 	u := NewUnseen("", []string{"time", "db.table", "n", "db.nosuch"})
 	u.See(ev)
 	assert.Equal(t, []string{"db.nosuch"}, u.Names())
@@ -140,7 +140,8 @@ func TestTemplateNames(t *testing.T) {
 
 // TestTemplateFields: a field is shown by its name unless a column of the name has a value.
 func TestTemplateFields(t *testing.T) {
-	ev := &reader.Event{Message: "m", Fields: []reader.Field{{Name: "status", Value: reader.Int64Value(404)}, {Name: "message", Value: reader.StringValue("x")}}}
+	ev := &record.Record{Message: "m"}
+	ev.SetFields([]record.Field{{Name: "status", Value: record.Int64Value(404)}, {Name: "message", Value: record.StringValue("x")}})
 	assert.Equal(t, "404 m\n", written(t, "{{.status}} {{.message}}", Options{}, ev))
 	assert.Equal(t, "404 m map\n", written(t, `{{.status}} {{.message}} {{slice (printf "%T" .) 0 3}}`, Options{}, ev))
 }

@@ -159,9 +159,7 @@ func (c *clock) appendRFC3339(b []byte, t time.Time) []byte {
 	return append(b[:quoted], b[quoted+1:len(b)-1]...)
 }
 
-// appendQuoted is appendRFC3339 in quotes.
-func (c *clock) appendQuoted(b []byte, t time.Time) []byte { return c.full.appendQuoted(b, t) }
-
+// appendQuoted appends the time as [clock.appendRFC3339] does, in quotes.
 func (s *second) appendQuoted(b []byte, t time.Time) []byte {
 	if !s.has(t) {
 		s.set(t.UTC(), `"2006-01-02T15:04:05.`)

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // Writer writes events in a format. One goroutine at a time calls its methods.
 type Writer interface {
 	// Write writes an event, which is only valid during the call.
-	Write(ev *reader.Event) error
+	Write(ev *record.Record) error
 	// Lost reports that the kernel lost n records of an event, SYSTEM:NAME, up to the time at. Formats that cannot
 	// represent this ignore it.
 	Lost(name string, n uint64, at time.Time) error
@@ -76,7 +76,7 @@ type raw struct {
 	c clock
 }
 
-func (r *raw) Write(ev *reader.Event) error {
+func (r *raw) Write(ev *record.Record) error {
 	b := r.c.append(r.b[:0], ev.Time, ev.Monotonic)
 	b = append(b, ' ')
 	b = appendText(b, ev.System)

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -198,7 +198,7 @@ func (r *Reader) setClock() {
 type tracepointFormat struct {
 	system  string
 	format  tracepoint.Format
-	decoder *reader.Decoder // nil until an event needs it
+	decoder *record.Decoder // nil until an event needs it
 }
 
 // addFormats adds formats of tracepoints, and resolves the events that waited for them.
@@ -229,7 +229,7 @@ func (r *Reader) resolve(l *layout) error {
 	}
 	if f.decoder == nil {
 		var err error
-		if f.decoder, err = reader.NewDecoder(f.system, f.format); err != nil {
+		if f.decoder, err = record.NewDecoder(f.system, f.format); err != nil {
 			return fmt.Errorf("%w: %w", errFormat, err)
 		}
 	}

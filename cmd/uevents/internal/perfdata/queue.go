@@ -10,15 +10,16 @@ import (
 	"math"
 )
 
-type record struct {
+// entry is a record of the file.
+type entry struct {
 	bytes []byte // header included
 	time  uint64
 	seq   uint64 // position in the file
 }
 
-func (r record) kind() uint32 { return order.Uint32(r.bytes) }
-func (r record) misc() uint16 { return order.Uint16(r.bytes[4:]) }
-func (r record) body() []byte { return r.bytes[recordHeader:] }
+func (r entry) kind() uint32 { return order.Uint32(r.bytes) }
+func (r entry) misc() uint16 { return order.Uint16(r.bytes[4:]) }
+func (r entry) body() []byte { return r.bytes[recordHeader:] }
 
 // queue sorts the records of a file by time. Records of several CPUs come in rounds: the records of a round are at
 // least as new as the newest one two rounds before.
@@ -45,15 +46,15 @@ const (
 	recordSize = 128
 )
 
-func (q *queue) pop(r *Reader) (record, error) {
+func (q *queue) pop(r *Reader) (entry, error) {
 	for {
 		if len(q.waiting) > 0 && (q.ended || q.waiting[0].time <= q.release || q.bytes > q.limit) {
-			rec := heap.Pop(&q.waiting).(record)
+			rec := heap.Pop(&q.waiting).(entry)
 			q.bytes -= len(rec.bytes) + recordSize
 			return rec, nil
 		}
 		if q.ended {
-			return record{}, cmp.Or(q.err, io.EOF)
+			return entry{}, cmp.Or(q.err, io.EOF)
 		}
 		if q.err = q.read(r); q.err != nil {
 			q.ended = true // what it has before that is returned first
@@ -109,7 +110,7 @@ func (q *queue) read(r *Reader) error {
 	if r.any == nil {
 		return q.malformed("comes before its event")
 	}
-	rec := record{bytes: b, seq: q.seq}
+	rec := entry{bytes: b, seq: q.seq}
 	q.seq++
 	rec.time = r.timeOf(rec)
 	q.newest = max(q.newest, rec.time)
@@ -160,7 +161,7 @@ func (q *queue) take(n uint64) ([]byte, error) {
 }
 
 // recordHeap is a heap of records by time, and for equal times by position in the file.
-type recordHeap []record
+type recordHeap []entry
 
 func (h recordHeap) Len() int { return len(h) }
 func (h recordHeap) Less(i, j int) bool {
@@ -171,7 +172,7 @@ func (h recordHeap) Less(i, j int) bool {
 }
 func (h recordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-func (h *recordHeap) Push(x any) { *h = append(*h, x.(record)) }
+func (h *recordHeap) Push(x any) { *h = append(*h, x.(entry)) }
 
 func (h *recordHeap) Pop() any {
 	last := len(*h) - 1

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // errFormat reports a file that is not a recording, is damaged, or has parts that this package does not read. Errors
@@ -46,7 +46,7 @@ type Reader struct {
 	formats    map[uint64]*tracepointFormat
 	unresolved map[uint64][]*layout // of tracepoints whose formats did not come yet, by their numbers
 	chain      []uint64
-	copies     reader.Copies
+	copies     record.Copies
 	queue      queue
 
 	clock  Clock
@@ -55,7 +55,7 @@ type Reader struct {
 	recordClock, wallClock uint32
 	wallOffset             int64
 
-	processes map[int32]*reader.Process
+	processes map[int32]*record.Process
 	skipped   uint64
 	losses    losses
 }
@@ -68,7 +68,7 @@ type layout struct {
 	name        string
 	tracepoint  bool
 	number      uint64          // of the tracepoint
-	decoder     *reader.Decoder // nil for events that are not tracepoints
+	decoder     *record.Decoder // nil for events that are not tracepoints
 }
 
 // Open begins to read a file, or a stream as perf record -o - writes it. A finished file has parts at several places,
@@ -76,7 +76,7 @@ type layout struct {
 // may be nil. The file must stay open while the Reader is in use.
 func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
 	r := &Reader{
-		symbols: table, layouts: map[uint64]*layout{}, formats: map[uint64]*tracepointFormat{}, unresolved: map[uint64][]*layout{}, processes: map[int32]*reader.Process{},
+		symbols: table, layouts: map[uint64]*layout{}, formats: map[uint64]*tracepointFormat{}, unresolved: map[uint64][]*layout{}, processes: map[int32]*record.Process{},
 		clock: Clock{Monotonic: true, WallTime: true}, recordClock: noClock, wallClock: noClock,
 	}
 	buf := bufio.NewReaderSize(in, 1<<20)
@@ -105,10 +105,10 @@ func Open(in io.Reader, table *symbols.Table) (*Reader, error) {
 }
 
 // Next decodes the next record of a tracepoint into ev, in order of time. It omits the copies of declared log records.
-// It returns [io.EOF] at the end. After an error that wraps [reader.ErrMalformed], it continues with the next record; one
+// It returns [io.EOF] at the end. After an error that wraps [record.ErrMalformed], it continues with the next record; one
 // that does not fit the format of its event is no error, but is marked as undecodable.
 // Memory that ev refers to is valid until the next call.
-func (r *Reader) Next(ev *reader.Event) error {
+func (r *Reader) Next(ev *record.Record) error {
 	for {
 		rec, err := r.queue.pop(r)
 		if errors.Is(err, io.EOF) {
@@ -139,12 +139,12 @@ func (r *Reader) Next(ev *reader.Event) error {
 		s, ok := l.parse(rec, r.chain)
 		r.chain = s.callchain
 		if !ok {
-			return fmt.Errorf("%w: %s:%s at time %d", reader.ErrMalformed, l.system, l.name, rec.time)
+			return fmt.Errorf("%w: %s:%s at time %d", record.ErrMalformed, l.system, l.name, rec.time)
 		}
+		_ = l.decoder.DecodeReuse(s.raw, ev) // it is Undecodable
 		ev.Monotonic, ev.Time = s.time, time.Unix(0, int64(s.time)+r.offset)
 		ev.PID, ev.TID, ev.CPU, ev.CgroupID = s.pid, s.tid, s.cpu, s.cgroup
-		ev.Callchain, ev.Raw, ev.Process = s.callchain, s.raw, r.process(s.pid)
-		ev.Undecodable = l.decoder.Decode(s.raw, ev, &reader.DecodeOptions{Reuse: true}) != nil
+		ev.Callchain, ev.Process = s.callchain, r.process(s.pid)
 		if r.copies.IsCopy(ev) {
 			continue
 		}
@@ -159,7 +159,7 @@ func (r *Reader) Clock() Clock { return r.clock }
 func (r *Reader) Skipped() uint64 { return r.skipped }
 
 // layoutOf returns the layout of a record, nil if it is of no event of the file.
-func (r *Reader) layoutOf(rec record) *layout {
+func (r *Reader) layoutOf(rec entry) *layout {
 	if len(r.layouts) == 0 {
 		return r.any
 	}
@@ -167,7 +167,7 @@ func (r *Reader) layoutOf(rec record) *layout {
 }
 
 // timeOf returns the time of a record, or 0 if it has none.
-func (r *Reader) timeOf(rec record) uint64 {
+func (r *Reader) timeOf(rec entry) uint64 {
 	l := r.layoutOf(rec)
 	if l == nil {
 		l = r.any
@@ -182,7 +182,7 @@ type losses struct {
 	ofEvents map[string]uint64 // by name
 }
 
-func (r *Reader) lost(rec record) error {
+func (r *Reader) lost(rec entry) error {
 	c := &cursor{b: rec.body()}
 	if rec.kind() == typeLostSamples { // u64 lost
 		if n := c.u64(); n > 0 && rec.misc()&miscLostSamplesBPF == 0 {
@@ -238,7 +238,7 @@ func (l *layout) fullName() string {
 	return l.system + ":" + l.name
 }
 
-func (r *Reader) task(rec record) {
+func (r *Reader) task(rec entry) {
 	c := &cursor{b: rec.body()}
 	word := func() int32 { return int32(c.u32()) }
 	switch rec.kind() {
@@ -270,7 +270,7 @@ func (r *Reader) task(rec record) {
 
 // mapping applies a record of a mapping: struct { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation;
 // u32 prot, flags; char filename[] }. That of perf before Linux 3.16, without more, has no fields between pgoff and filename.
-func (r *Reader) mapping(rec record, c *cursor, more bool) {
+func (r *Reader) mapping(rec entry, c *cursor, more bool) {
 	if rec.misc()&miscMmapData != 0 || r.symbols == nil {
 		return
 	}
@@ -297,17 +297,17 @@ func cut(b []byte) string {
 	return string(text)
 }
 
-func (r *Reader) process(pid int32) *reader.Process {
+func (r *Reader) process(pid int32) *record.Process {
 	p := r.processes[pid]
 	if p == nil {
-		p = &reader.Process{PID: pid}
+		p = &record.Process{PID: pid}
 		r.processes[pid] = p
 	}
 	return p
 }
 
 // copyOf replaces a process by a copy that may change: earlier events keep the previous one.
-func (r *Reader) copyOf(pid int32) *reader.Process {
+func (r *Reader) copyOf(pid int32) *record.Process {
 	p := *r.process(pid)
 	r.processes[pid] = &p
 	return &p

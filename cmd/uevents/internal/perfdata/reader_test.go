@@ -17,13 +17,13 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // TestRoundTrip: records are read with the names of their fields, of a finished file and of a stream, also of events that the stream
 // describes late.
 func TestRoundTrip(t *testing.T) {
-	events := []*reader.Event{
+	events := []*record.Record{
 		eventAt(0, "a", rawOf(1500, 200, "one")),
 		eventAt(10, "b", rawOf(1501, 7, "")),
 		eventAt(20, "a", rawOf(1500, 404, "three")),
@@ -46,9 +46,9 @@ func TestRoundTrip(t *testing.T) {
 	checkRoundTrip(t, r, events)
 }
 
-func checkRoundTrip(t *testing.T, r *Reader, events []*reader.Event) {
+func checkRoundTrip(t *testing.T, r *Reader, events []*record.Record) {
 	t.Helper()
-	var ev reader.Event
+	var ev record.Record
 	for i, want := range events {
 		require.NoError(t, r.Next(&ev))
 		assert.Equal(t, want.Name, ev.Name)
@@ -58,7 +58,7 @@ func checkRoundTrip(t *testing.T, r *Reader, events []*reader.Event) {
 		assert.Equal(t, []any{want.PID, want.TID, want.CPU, want.CgroupID}, []any{ev.PID, ev.TID, ev.CPU, ev.CgroupID})
 		assert.Equal(t, append([]uint64{}, want.Callchain...), append([]uint64{}, ev.Callchain...))
 		assert.Equal(t, want.Raw, ev.Raw[:len(want.Raw)])
-		assert.Equal(t, &reader.Process{PID: want.PID, Comm: map[int32]string{812: "my app"}[want.PID]}, ev.Process)
+		assert.Equal(t, &record.Process{PID: want.PID, Comm: map[int32]string{812: "my app"}[want.PID]}, ev.Process)
 		name := []string{"status", "count", "status", "other"}[i]
 		v, ok := ev.Lookup(name)
 		assert.True(t, ok, name)
@@ -92,7 +92,7 @@ func TestMany(t *testing.T) {
 	const round = 10_000
 	const n = 3*round + 8
 	r := open(t, many(n, round).File(), nil)
-	var ev reader.Event
+	var ev record.Record
 	for i := range n {
 		require.NoError(t, r.Next(&ev))
 		require.Equal(t, uint64(5_000_000_000)+uint64(i), ev.Monotonic)
@@ -110,10 +110,10 @@ func TestUnordered(t *testing.T) {
 		recording.Add(1, eventAt(uint64(1000*at), "a", rawOf(1500, uint32(at), "hello")))
 	}
 	r := open(t, recording.File(), nil)
-	var ev reader.Event
+	var ev record.Record
 	for i := range n {
 		require.NoError(t, r.Next(&ev))
-		require.EqualValues(t, i, ev.Fields[0].Value.Uint64())
+		require.EqualValues(t, i, ev.Fields()[0].Value.Uint64())
 		require.Equal(t, wall.Add(time.Duration(1000*i)), ev.Time.UTC())
 	}
 	require.ErrorIs(t, r.Next(&ev), io.EOF)
@@ -126,7 +126,7 @@ func TestWithoutRounds(t *testing.T) {
 	r := open(t, many(n, 0).File(), nil)
 	assert.Equal(t, maxWaiting, r.queue.limit)
 	r.queue.limit = 1 << 20
-	var ev reader.Event
+	var ev record.Record
 	for i := range n {
 		require.NoError(t, r.Next(&ev))
 		require.Equal(t, uint64(5_000_000_000)+uint64(i), ev.Monotonic)
@@ -159,9 +159,9 @@ func TestMalformedSample(t *testing.T) {
 	recording.Record(perfdatatest.Sample, 2, words[uint64](1)) // and no more
 	recording.Add(1, eventAt(10, "a", rawOf(1500, 1, "")))
 	r := open(t, recording.File(), nil)
-	var ev reader.Event
+	var ev record.Record
 	err := r.Next(&ev)
-	require.ErrorIs(t, err, reader.ErrMalformed)
+	require.ErrorIs(t, err, record.ErrMalformed)
 	require.ErrorContains(t, err, "user_events:a")
 	require.NoError(t, r.Next(&ev))
 	require.NoError(t, r.Next(&ev))
@@ -170,7 +170,7 @@ func TestMalformedSample(t *testing.T) {
 
 // TestCutRecord: the records before one that is cut are read, wherever it is cut.
 func TestCutRecord(t *testing.T) {
-	events := []*reader.Event{eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(10, "b", rawOf(1501, 2, "y")), eventAt(20, "a", rawOf(1500, 3, ""))}
+	events := []*record.Record{eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(10, "b", rawOf(1501, 2, "y")), eventAt(20, "a", rawOf(1500, 3, ""))}
 	content := recordingOf(events...).Stream()
 	var ends []int // of the samples
 	for i := range events {
@@ -179,7 +179,7 @@ func TestCutRecord(t *testing.T) {
 	for n := pipeHeaderSize; n < len(content); n++ {
 		r, err := Open(bytes.NewReader(content[:n]), nil)
 		require.NoError(t, err)
-		var ev reader.Event
+		var ev record.Record
 		for i, end := range ends {
 			if end <= n {
 				require.NoError(t, r.Next(&ev), "%d", n)
@@ -225,8 +225,8 @@ func TestNoFile(t *testing.T) {
 func TestNoRecords(t *testing.T) {
 	for _, recording := range []*perfdatatest.Recording{{}, recordingOf()} {
 		r := open(t, recording.Stream(), nil)
-		require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
-		require.ErrorIs(t, r.Next(new(reader.Event)), io.EOF)
+		require.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
+		require.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 	}
 	assert.Equal(t, Clock{Monotonic: true, WallTime: true}, open(t, new(perfdatatest.Recording).Stream(), nil).Clock())
 }
@@ -235,13 +235,13 @@ func TestNoRecords(t *testing.T) {
 func TestNoEvent(t *testing.T) {
 	var recording perfdatatest.Recording
 	recording.Record(perfdatatest.Comm, 0, nil)
-	err := open(t, recording.Stream(), nil).Next(new(reader.Event))
+	err := open(t, recording.Stream(), nil).Next(new(record.Record))
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorContains(t, err, fmt.Sprintf("its record at byte %d comes before its event", pipeHeaderSize))
 
 	content := recordingOf(eventAt(0, "a", rawOf(1500, 1, "x"))).Stream()
 	content = bytes.Replace(content, []byte("\nID: 1500\n"), []byte("\nID: 1501\n"), 1)
-	err = open(t, content, nil).Next(new(reader.Event))
+	err = open(t, content, nil).Next(new(record.Record))
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorContains(t, err, "no format of tracepoint 1500")
 }
@@ -250,15 +250,15 @@ func TestNoEvent(t *testing.T) {
 func TestUndecodable(t *testing.T) {
 	whole := rawOf(1500, 1, "one")
 	r := open(t, recordingOf(eventAt(0, "a", whole[:10]), eventAt(10, "a", whole)).File(), nil)
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.True(t, ev.Undecodable)
 	assert.Equal(t, "a", ev.Name)
-	assert.Empty(t, ev.Fields)
+	assert.Empty(t, ev.Fields())
 	assert.Equal(t, whole[:10], ev.Raw[:10])
 	require.NoError(t, r.Next(&ev))
 	assert.False(t, ev.Undecodable)
-	assert.Len(t, ev.Fields, 2)
+	assert.Len(t, ev.Fields(), 2)
 }
 
 // TestClocks: the time of day is that of the records' clock, or not known.
@@ -292,7 +292,7 @@ func TestClocks(t *testing.T) {
 		r, err := Open(bytes.NewReader(b), nil)
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.want, r.Clock(), c.name)
-		var ev reader.Event
+		var ev record.Record
 		require.NoError(t, r.Next(&ev), c.name)
 		assert.True(t, c.wantTime.Equal(ev.Time), "%s: %s", c.name, ev.Time)
 		assert.EqualValues(t, uint64(5_000_000_000), ev.Monotonic, c.name)
@@ -320,9 +320,9 @@ func FuzzOpen(f *testing.F) {
 			assert.ErrorIs(t, err, errFormat)
 			return
 		}
-		var ev reader.Event
+		var ev record.Record
 		for range len(b) {
-			if err := r.Next(&ev); err != nil && !errors.Is(err, reader.ErrMalformed) {
+			if err := r.Next(&ev); err != nil && !errors.Is(err, record.ErrMalformed) {
 				return
 			}
 		}
@@ -358,22 +358,22 @@ func rawOf(number int, status uint32, msg string) []byte {
 var wall = time.Date(2026, 11, 22, 9, 0, 0, 123456789, time.UTC)
 
 // eventAt returns an event to write, at a number of nanoseconds.
-func eventAt(ns uint64, name string, raw []byte) *reader.Event {
-	return &reader.Event{
+func eventAt(ns uint64, name string, raw []byte) *record.Record {
+	return &record.Record{
 		System: "user_events", Name: name, Raw: raw, PID: 812, TID: 815, CPU: 3,
 		Monotonic: 5_000_000_000 + ns, Time: wall.Add(time.Duration(ns)),
 	}
 }
 
 // recordingOf returns a recording of the events a, whose number is 1500 and whose id is 1, and b.
-func recordingOf(events ...*reader.Event) *perfdatatest.Recording {
+func recordingOf(events ...*record.Record) *perfdatatest.Recording {
 	r := &perfdatatest.Recording{}
 	add(r, events...)
 	return r
 }
 
 // add adds the events a and b, and records of them.
-func add(r *perfdatatest.Recording, events ...*reader.Event) {
+func add(r *perfdatatest.Recording, events ...*record.Record) {
 	r.Event("user_events", formatOf("a", 1500, "status"))
 	r.Event("user_events", formatOf("b", 1501, "count"))
 	for _, ev := range events {

@@ -144,7 +144,7 @@ func (l *layout) trailing(field uint64) int {
 }
 
 // id returns the id of a record's event, or 0 if it has none.
-func (l *layout) id(rec record) uint64 {
+func (l *layout) id(rec entry) uint64 {
 	field := uint64(sampleIdentifier)
 	if l.sampleType&field == 0 {
 		field = sampleID
@@ -152,7 +152,7 @@ func (l *layout) id(rec record) uint64 {
 	return l.common(rec, field)
 }
 
-func (l *layout) common(rec record, field uint64) uint64 {
+func (l *layout) common(rec entry, field uint64) uint64 {
 	body := rec.body()
 	if rec.kind() == typeSample {
 		if at := l.fieldsBefore(field); l.sampleType&field != 0 && at+8 <= len(body) {
@@ -167,7 +167,7 @@ func (l *layout) common(rec record, field uint64) uint64 {
 }
 
 // parse parses a sample with raw data. It stores the addresses of its stack in the memory of chain.
-func (l *layout) parse(rec record, chain []uint64) (s sample, ok bool) {
+func (l *layout) parse(rec entry, chain []uint64) (s sample, ok bool) {
 	body := rec.body()
 	word := func(field uint64) uint64 {
 		if l.sampleType&field == 0 {

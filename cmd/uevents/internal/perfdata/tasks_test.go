@@ -14,7 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -29,7 +29,7 @@ func words[T uint32 | uint64](list ...T) []byte {
 }
 
 // mmap2 adds a mapping of a file to a process, at the time of an event.
-func mmap2(r *perfdatatest.Recording, pid int32, m *symbols.Mapping, at *reader.Event) {
+func mmap2(r *perfdatatest.Recording, pid int32, m *symbols.Mapping, at *record.Record) {
 	b := append(words(uint32(pid), uint32(pid)), words(m.Start, m.End-m.Start, m.Offset)...)
 	b = append(append(b, words[uint32](8, 1)...), words(m.Inode, 0)...)
 	b = append(append(b, words[uint32](5, 2)...), m.Path...)
@@ -50,7 +50,7 @@ func TestMappings(t *testing.T) {
 	recording.Add(1, ev)
 	for _, content := range forms(recording) {
 		table := symbols.NewRecorded()
-		require.NoError(t, open(t, content, table).Next(new(reader.Event)))
+		require.NoError(t, open(t, content, table).Next(new(record.Record)))
 		assert.Equal(t, []symbols.Mapping{mapping, anonymous}, table.Mappings(812))
 	}
 }
@@ -64,7 +64,7 @@ func TestFork(t *testing.T) {
 	recording.Record(perfdatatest.Fork, 0, append(b, perfdatatest.Trailer(813, 813, at.Monotonic, 0)...))
 	recording.Add(1, at)
 	table := symbols.NewRecorded()
-	require.NoError(t, open(t, recording.File(), table).Next(new(reader.Event)))
+	require.NoError(t, open(t, recording.File(), table).Next(new(record.Record)))
 	require.Len(t, table.Mappings(812), 1)
 	assert.Equal(t, table.Mappings(812), table.Mappings(813))
 }
@@ -79,7 +79,7 @@ func TestShortMappings(t *testing.T) {
 	}
 	recording.Add(1, eventAt(0, "a", rawOf(1500, 1, "x")))
 	r := open(t, recording.File(), symbols.NewRecorded())
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.ErrorIs(t, r.Next(&ev), io.EOF)
 }
@@ -99,7 +99,7 @@ func lossesOf(t *testing.T, content []byte) (losses []loss) {
 		losses = append(losses, loss{name, n, at.UTC()})
 		return nil
 	}
-	var ev reader.Event
+	var ev record.Record
 	for {
 		if err := r.Next(&ev); errors.Is(err, io.EOF) {
 			assert.ErrorIs(t, r.Next(&ev), io.EOF)
@@ -122,7 +122,7 @@ func TestLost(t *testing.T) {
 
 		r := open(t, content, nil)
 		r.Lost = func(string, uint64, time.Time) error { return assert.AnError }
-		var ev reader.Event
+		var ev record.Record
 		require.NoError(t, r.Next(&ev))
 		require.ErrorIs(t, r.Next(&ev), assert.AnError)
 		r = open(t, content, nil) // nothing is called
@@ -179,7 +179,7 @@ func TestCopies(t *testing.T) {
 		recording.Add(ids[rec.Event], eventAt(uint64(i), rec.Event, append(make([]byte, tracepoint.CommonSize), rec.Payload...)))
 	}
 	r := open(t, recording.File(), nil)
-	var ev reader.Event
+	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "myapp_request", ev.Name)
 	require.NoError(t, r.Next(&ev))

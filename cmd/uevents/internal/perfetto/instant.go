@@ -6,13 +6,13 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // writeInstant writes an event without duration on the track of its thread.
-func (p *Writer) writeInstant(ev *reader.Event) {
+func (p *Writer) writeInstant(ev *record.Record) {
 	at := p.recorded(ev)
-	if ev.Kind == reader.KindLog {
+	if ev.Kind == record.KindLog {
 		at = p.happened(ev, ev.Timestamp)
 	}
 	p.event(at, p.threadTrack(ev), instant, func(m *message) {
@@ -22,7 +22,7 @@ func (p *Writer) writeInstant(ev *reader.Event) {
 }
 
 // describeEvent appends name, category, flow and fields of an event.
-func (p *Writer) describeEvent(m *message, ev *reader.Event) {
+func (p *Writer) describeEvent(m *message, ev *record.Record) {
 	name := ev.Message
 	if name == "" {
 		name = ev.EventName
@@ -33,26 +33,26 @@ func (p *Writer) describeEvent(m *message, ev *reader.Event) {
 	m.string(eventName, name)
 	if ev.Severity != 0 {
 		m.string(eventCategories, ev.Severity.String())
-		annotate(m, "severity", reader.StringValue(ev.Severity.String()))
+		annotate(m, "severity", record.StringValue(ev.Severity.String()))
 	}
 	m.string(eventCategories, ev.Name)
 	if ev.TraceID != (traceID{}) {
 		m.fixed64(eventFlows, flowOf(ev.TraceID))
 	}
-	for i := range ev.Fields {
-		annotate(m, ev.Fields[i].Name, ev.Fields[i].Value)
+	for i := range ev.Fields() {
+		annotate(m, ev.Fields()[i].Name, ev.Fields()[i].Value)
 	}
 	if ev.ScopeName != "" {
-		annotate(m, "scope", reader.StringValue(ev.ScopeName))
+		annotate(m, "scope", record.StringValue(ev.ScopeName))
 	}
 	if ev.ServiceName != "" {
-		annotate(m, "service", reader.StringValue(ev.ServiceName))
+		annotate(m, "service", record.StringValue(ev.ServiceName))
 	}
 	if ev.EventName != "" && ev.EventName != name {
-		annotate(m, "event_name", reader.StringValue(ev.EventName))
+		annotate(m, "event_name", record.StringValue(ev.EventName))
 	}
 	if ev.Truncated != 0 {
-		annotate(m, "truncated", reader.Int64Value(int64(ev.Truncated)))
+		annotate(m, "truncated", record.Int64Value(int64(ev.Truncated)))
 	}
 }
 
@@ -61,7 +61,7 @@ func (p *Writer) describeEvent(m *message, ev *reader.Event) {
 func flowOf(id traceID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 
 // annotateIDs appends the ids of an event.
-func annotateIDs(m *message, ev *reader.Event) {
+func annotateIDs(m *message, ev *record.Record) {
 	annotateID(m, "trace_id", ev.TraceID[:])
 	annotateID(m, "span_id", ev.SpanID[:])
 	annotateID(m, "parent_span_id", ev.ParentSpanID[:])
@@ -71,14 +71,14 @@ func annotateIDs(m *message, ev *reader.Event) {
 func annotateID(m *message, name string, id []byte) {
 	for _, b := range id {
 		if b != 0 {
-			annotate(m, name, reader.StringValue(hex.EncodeToString(id)))
+			annotate(m, name, record.StringValue(hex.EncodeToString(id)))
 			return
 		}
 	}
 }
 
 // annotate appends a field, which Perfetto shows with the event.
-func annotate(m *message, name string, v reader.Value) {
+func annotate(m *message, name string, v record.Value) {
 	at := m.begin(eventAnnotations)
 	m.string(annotationName, name)
 	annotateValue(m, v, 0)
@@ -88,34 +88,34 @@ func annotate(m *message, name string, v reader.Value) {
 // maxDepth limits the nesting of lists and maps. Deeper ones become JSON texts.
 const maxDepth = 32
 
-func annotateValue(m *message, v reader.Value, depth int) {
+func annotateValue(m *message, v record.Value, depth int) {
 	switch v.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		m.string(annotationString, v.Text())
-	case reader.TypeInt64:
+	case record.TypeInt64:
 		m.int(annotationInt, v.Int64())
-	case reader.TypeUint64:
+	case record.TypeUint64:
 		m.uint(annotationUint, v.Uint64())
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		m.double(annotationDouble, v.Float64())
-	case reader.TypeBool:
+	case record.TypeBool:
 		m.bool(annotationBool, v.Bool())
-	case reader.TypeBytes:
+	case record.TypeBytes:
 		m.string(annotationString, hex.EncodeToString(v.Bytes()))
-	case reader.TypeList, reader.TypeMap:
+	case record.TypeList, record.TypeMap:
 		annotateContainer(m, v, depth)
 	default:
 		m.string(annotationString, "null")
 	}
 }
 
-func annotateContainer(m *message, v reader.Value, depth int) {
+func annotateContainer(m *message, v record.Value, depth int) {
 	if depth == maxDepth || len(v.Fields()) == 0 { // Perfetto drops empty ones
 		m.string(annotationString, v.String())
 		return
 	}
 	number := annotationArray
-	if v.Type() == reader.TypeMap {
+	if v.Type() == record.TypeMap {
 		number = annotationDict
 	}
 	for _, f := range v.Fields() {
@@ -130,13 +130,13 @@ func annotateContainer(m *message, v reader.Value, depth int) {
 
 // writeCounter writes the value of a gauge or a sum on a track of its series. It returns false for points without a
 // single number.
-func (p *Writer) writeCounter(ev *reader.Event) bool {
-	if ev.Point.Type != reader.PointGauge && ev.Point.Type != reader.PointSum {
+func (p *Writer) writeCounter(ev *record.Record) bool {
+	if ev.Point.Type != record.PointGauge && ev.Point.Type != record.PointSum {
 		return false
 	}
 	name := append(p.name[:0], ev.Message...)
-	if len(ev.Fields) > 0 {
-		name = reader.AppendJSON(append(name, ' '), ev.Fields)
+	if len(ev.Fields()) > 0 {
+		name = record.AppendJSON(append(name, ' '), ev.Fields())
 	}
 	p.name = name
 	track := p.counterTrack(counterKey{p.processTrack(ev), string(name)}, ev.Point.Unit, 0)
@@ -158,7 +158,7 @@ const (
 
 // IsSwitch reports whether an event is a context switch. The writer draws it as the scheduler's, not as an event of the
 // process.
-func IsSwitch(ev *reader.Event) bool { return ev.System == schedSystem && ev.Name == switchName }
+func IsSwitch(ev *record.Record) bool { return ev.System == schedSystem && ev.Name == switchName }
 
 // switchFields are the fields of the kernel's sched_switch, and their numbers in Perfetto's message.
 var switchFields = [...]struct {
@@ -176,7 +176,7 @@ var switchFields = [...]struct {
 
 // writeSwitch writes a context switch. Kernel events have times in CLOCK_BOOTTIME, the clock of a bundle that names
 // none.
-func (p *Writer) writeSwitch(ev *reader.Event) {
+func (p *Writer) writeSwitch(ev *record.Record) {
 	begin := p.m.begin(tracePacket)
 	p.m.uint(packetSequence, sequence)
 	bundle := p.m.begin(packetFtraceEvents)
@@ -189,7 +189,7 @@ func (p *Writer) writeSwitch(ev *reader.Event) {
 		v, ok := ev.Lookup(f.name)
 		switch {
 		case !ok: // the record is of another kernel
-		case v.Type() == reader.TypeString:
+		case v.Type() == record.TypeString:
 			p.m.string(f.number, v.Text())
 		default:
 			p.m.int(f.number, v.Int64())

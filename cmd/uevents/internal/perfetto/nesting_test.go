@@ -11,55 +11,55 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Spans come in the order of their ends. Those of one goroutine nest; those that overlap are on separate tracks.
 func TestNesting(t *testing.T) {
 	for name, test := range map[string]struct {
-		spans []*reader.Event
+		spans []*record.Record
 		want  map[int]int // the enclosing span of each, 0 for none
 	}{
 		"calls": {
-			[]*reader.Event{span(3, 2, 20, 30, nil), span(2, 1, 15, 40, nil), span(5, 4, 51, 52, nil), span(4, 1, 50, 60, nil), span(1, 0, 10, 70, nil)},
+			[]*record.Record{span(3, 2, 20, 30, nil), span(2, 1, 15, 40, nil), span(5, 4, 51, 52, nil), span(4, 1, 50, 60, nil), span(1, 0, 10, 70, nil)},
 			map[int]int{1: 0, 2: 1, 3: 2, 4: 1, 5: 4},
 		},
 		"concurrent children": {
-			[]*reader.Event{span(2, 1, 15, 40, nil), span(3, 1, 20, 50, nil), span(1, 0, 10, 70, nil)},
+			[]*record.Record{span(2, 1, 15, 40, nil), span(3, 1, 20, 50, nil), span(1, 0, 10, 70, nil)},
 			map[int]int{1: 0, 2: 1, 3: 0},
 		},
 		"a child that outlives its parent": {
-			[]*reader.Event{span(1, 0, 10, 20, nil), span(2, 1, 15, 30, nil)},
+			[]*record.Record{span(1, 0, 10, 20, nil), span(2, 1, 15, 30, nil)},
 			map[int]int{1: 0, 2: 0},
 		},
 		"a child of a child that is on another track": {
-			[]*reader.Event{span(2, 1, 15, 40, nil), span(4, 3, 42, 44, nil), span(3, 1, 30, 50, nil), span(1, 0, 10, 70, nil)},
+			[]*record.Record{span(2, 1, 15, 40, nil), span(4, 3, 42, 44, nil), span(3, 1, 30, 50, nil), span(1, 0, 10, 70, nil)},
 			map[int]int{1: 0, 2: 1, 3: 0, 4: 1},
 		},
 		"a sibling inside of a sibling": {
-			[]*reader.Event{span(2, 1, 20, 30, nil), span(3, 1, 15, 40, nil), span(1, 0, 10, 70, nil)},
+			[]*record.Record{span(2, 1, 20, 30, nil), span(3, 1, 15, 40, nil), span(1, 0, 10, 70, nil)},
 			map[int]int{1: 0, 2: 1, 3: 0},
 		},
 		"one after the other, the same moment between": {
-			[]*reader.Event{span(1, 0, 10, 20, nil), span(2, 0, 20, 30, nil), span(3, 0, 30, 30, nil), span(4, 0, 30, 40, nil)},
+			[]*record.Record{span(1, 0, 10, 20, nil), span(2, 0, 20, 30, nil), span(3, 0, 30, 30, nil), span(4, 0, 30, 40, nil)},
 			map[int]int{1: 0, 2: 0, 3: 0, 4: 0},
 		},
 		"the same times": {
-			[]*reader.Event{span(2, 1, 10, 20, nil), span(1, 0, 10, 20, nil)},
+			[]*record.Record{span(2, 1, 10, 20, nil), span(1, 0, 10, 20, nil)},
 			map[int]int{1: 0, 2: 0},
 		},
 		"the same end": {
-			[]*reader.Event{span(2, 1, 15, 20, nil), span(1, 0, 10, 20, nil)},
+			[]*record.Record{span(2, 1, 15, 20, nil), span(1, 0, 10, 20, nil)},
 			map[int]int{1: 0, 2: 1},
 		},
 		"the parent first, by writers that race": {
-			[]*reader.Event{span(1, 0, 10, 20, nil), span(2, 1, 12, 20, nil), span(3, 0, 5, 8, nil)},
+			[]*record.Record{span(1, 0, 10, 20, nil), span(2, 1, 12, 20, nil), span(3, 0, 5, 8, nil)},
 			map[int]int{1: 0, 2: 0, 3: 0},
 		},
 		"other traces and processes": {
-			[]*reader.Event{
-				span(2, 1, 20, 30, nil), span(3, 1, 21, 29, func(ev *reader.Event) { ev.TraceID = trace(2) }),
-				span(4, 1, 15, 35, func(ev *reader.Event) { ev.PID = 7 }), span(1, 0, 10, 70, nil),
+			[]*record.Record{
+				span(2, 1, 20, 30, nil), span(3, 1, 21, 29, func(ev *record.Record) { ev.TraceID = trace(2) }),
+				span(4, 1, 15, 35, func(ev *record.Record) { ev.PID = 7 }), span(1, 0, 10, 70, nil),
 			},
 			map[int]int{1: 0, 2: 1, 3: 0, 4: 0},
 		},
@@ -111,10 +111,10 @@ func TestNestingOfRandomTraces(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		list := randomTrace(r, 200)
 		parents := map[int]int{}
-		var events []*reader.Event
+		var events []*record.Record
 		for _, n := range list {
 			parents[n.id] = n.parent
-			events = append(events, span(n.id, n.parent, n.begin, n.end, func(ev *reader.Event) { ev.Monotonic, ev.Time = boot+1<<36, wall(1<<36) }))
+			events = append(events, span(n.id, n.parent, n.begin, n.end, func(ev *record.Record) { ev.Monotonic, ev.Time = boot+1<<36, wall(1<<36) }))
 		}
 		found := slicesIn(t, written(t, events...))
 		require.Len(t, found, len(list))
@@ -217,16 +217,18 @@ func TestWaitingIsBounded(t *testing.T) {
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
 		var events int
 		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), Options{Clocks: machine})
-		text := reader.StringValue(string(make([]byte, size)))
+		text := record.StringValue(string(make([]byte, size)))
 		for i := range n {
-			require.NoError(t, w.Write(event(reader.KindSpanEvent, uint64(i), func(ev *reader.Event) {
-				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
+			require.NoError(t, w.Write(event(record.KindSpanEvent, uint64(i), func(ev *record.Record) {
+				ev.SpanID = id(i + 1)
+				ev.SetFields([]record.Field{{Name: "text", Value: text}})
 			})))
 			spans, bytes := w.waiting.Size()
 			require.LessOrEqual(t, spans, maxWaiting)
 			require.LessOrEqual(t, bytes, maxWaitingBytes)
-			require.NoError(t, w.Write(event(reader.KindSpanStart, uint64(i), func(ev *reader.Event) {
-				ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: text}}
+			require.NoError(t, w.Write(event(record.KindSpanStart, uint64(i), func(ev *record.Record) {
+				ev.SpanID = id(i + 1)
+				ev.SetFields([]record.Field{{Name: "text", Value: text}})
 			})))
 			spans, bytes = w.started.Size()
 			require.LessOrEqual(t, spans, maxUnfinished)
@@ -246,8 +248,9 @@ func TestLargeStart(t *testing.T) {
 	w := NewWriter(&file, Options{Clocks: machine})
 	for i, want := range []int{1, 0, 1} {
 		size := []int{10, maxWaitingBytes + 1, 10}[i]
-		require.NoError(t, w.Write(event(reader.KindSpanStart, uint64(i), func(ev *reader.Event) {
-			ev.SpanID, ev.Fields = id(i+1), []reader.Field{{Name: "text", Value: reader.StringValue(string(make([]byte, size)))}}
+		require.NoError(t, w.Write(event(record.KindSpanStart, uint64(i), func(ev *record.Record) {
+			ev.SpanID = id(i + 1)
+			ev.SetFields([]record.Field{{Name: "text", Value: record.StringValue(string(make([]byte, size)))}})
 		})))
 		spans, _ := w.started.Size()
 		require.Equal(t, want, spans)
@@ -262,7 +265,7 @@ func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 func TestWriteFails(t *testing.T) {
 	w := NewWriter(writer(func([]byte) (int, error) { return 0, assert.AnError }), Options{Clocks: machine})
-	require.ErrorIs(t, w.Write(event(reader.KindLog, 1, nil)), assert.AnError)
+	require.ErrorIs(t, w.Write(event(record.KindLog, 1, nil)), assert.AnError)
 	require.ErrorIs(t, w.Lost("e", 1, wall(1)), assert.AnError)
 	require.ErrorIs(t, w.Write(span(1, 0, 1, 2, nil)), assert.AnError)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Clocks of the machine of the tests' events, which has slept for 7 s.
@@ -27,10 +27,10 @@ func machine() (Clocks, error) { return Clocks{boot, boot + slept, uint64(since)
 func wall(n uint64) time.Time { return time.Unix(0, since+int64(boot+n)) }
 
 // event returns an event that was written n nanoseconds after boot.
-func event(kind reader.Kind, n uint64, edit func(ev *reader.Event)) *reader.Event {
-	ev := &reader.Event{
+func event(kind record.Kind, n uint64, edit func(ev *record.Record)) *record.Record {
+	ev := &record.Record{
 		Kind: kind, Time: wall(n), Monotonic: boot + n, PID: 100, TID: 101, System: "user_events", Name: "myapp_x",
-		Process: &reader.Process{PID: 100, Comm: "myapp-worker", Exe: "/usr/bin/myapp"},
+		Process: &record.Process{PID: 100, Comm: "myapp-worker", Exe: "/usr/bin/myapp"},
 	}
 	if edit != nil {
 		edit(ev)
@@ -49,8 +49,8 @@ func trace(n int) (id traceID) {
 }
 
 // span returns a span of the first trace, whose record was written when it ended.
-func span(n, parent int, begin, end uint64, edit func(ev *reader.Event)) *reader.Event {
-	return event(reader.KindSpan, end, func(ev *reader.Event) {
+func span(n, parent int, begin, end uint64, edit func(ev *record.Record)) *record.Record {
+	return event(record.KindSpan, end, func(ev *record.Record) {
 		ev.TraceID, ev.SpanID, ev.Message = trace(1), id(n), fmt.Sprint("span ", n)
 		if parent != 0 {
 			ev.ParentSpanID = id(parent)
@@ -63,7 +63,7 @@ func span(n, parent int, begin, end uint64, edit func(ev *reader.Event)) *reader
 }
 
 // written writes events and returns the packets of the file.
-func written(t *testing.T, events ...*reader.Event) []packet {
+func written(t *testing.T, events ...*record.Record) []packet {
 	t.Helper()
 	var file bytes.Buffer
 	w := NewWriter(&file, Options{Clocks: machine})
@@ -113,7 +113,7 @@ func slicesIn(t *testing.T, trace []packet) map[string]*slice {
 }
 
 func TestClocks(t *testing.T) {
-	trace := written(t, event(reader.KindLog, 5, nil), event(reader.KindLog, uint64(snapshotEvery)+4, nil), event(reader.KindLog, uint64(snapshotEvery)+5, nil))
+	trace := written(t, event(record.KindLog, 5, nil), event(record.KindLog, uint64(snapshotEvery)+4, nil), event(record.KindLog, uint64(snapshotEvery)+5, nil))
 	var snapshots int
 	for _, p := range trace {
 		if p.Snapshot == nil {
@@ -135,7 +135,7 @@ func TestClocks(t *testing.T) {
 func TestClocksOfEvents(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, Options{})
-	require.NoError(t, w.Write(event(reader.KindLog, 5, nil)))
+	require.NoError(t, w.Write(event(record.KindLog, 5, nil)))
 	require.NoError(t, w.Close())
 	clocks := decode(t, file.Bytes())[0].Snapshot.Clocks
 	assert.EqualValues(t, boot+5, clocks[0].Time)
@@ -143,25 +143,25 @@ func TestClocksOfEvents(t *testing.T) {
 	assert.EqualValues(t, uint64(since)+boot+5, clocks[2].Time)
 
 	w = NewWriter(&file, Options{Clocks: func() (Clocks, error) { return Clocks{}, assert.AnError }})
-	assert.ErrorIs(t, w.Write(event(reader.KindLog, 5, nil)), assert.AnError)
+	assert.ErrorIs(t, w.Write(event(record.KindLog, 5, nil)), assert.AnError)
 }
 
 func TestLog(t *testing.T) {
-	trace := written(t, event(reader.KindLog, 50, func(ev *reader.Event) {
-		ev.Message, ev.EventName, ev.Severity, ev.Timestamp = "cache miss", "cache.miss", reader.SeverityWarn, wall(40)
+	trace := written(t, event(record.KindLog, 50, func(ev *record.Record) {
+		ev.Message, ev.EventName, ev.Severity, ev.Timestamp = "cache miss", "cache.miss", record.SeverityWarn, wall(40)
 		ev.TraceID, ev.SpanID, ev.ServiceName, ev.ScopeName, ev.Truncated = trace(0x1234), id(7), "shop", "my/package", 2
-		ev.Fields = []reader.Field{
-			{Name: "s", Value: reader.StringValue("text")},
-			{Name: "i", Value: reader.Int64Value(-1)},
-			{Name: "u", Value: reader.Uint64Value(math.MaxUint64)},
-			{Name: "f", Value: reader.Float64Value(0.5)},
-			{Name: "b", Value: reader.BoolValue(true)},
-			{Name: "raw", Value: reader.BytesValue([]byte{0xab})},
+		ev.SetFields([]record.Field{
+			{Name: "s", Value: record.StringValue("text")},
+			{Name: "i", Value: record.Int64Value(-1)},
+			{Name: "u", Value: record.Uint64Value(math.MaxUint64)},
+			{Name: "f", Value: record.Float64Value(0.5)},
+			{Name: "b", Value: record.BoolValue(true)},
+			{Name: "raw", Value: record.BytesValue([]byte{0xab})},
 			{Name: "null"},
-			{Name: "none", Value: reader.ListValue(nil)},
-			{Name: "list", Value: reader.ListValue([]reader.Field{{Value: reader.Int64Value(1)}})},
-			{Name: "map", Value: reader.MapValue([]reader.Field{{Name: "k", Value: reader.BoolValue(false)}})},
-		}
+			{Name: "none", Value: record.ListValue(nil)},
+			{Name: "list", Value: record.ListValue([]record.Field{{Value: record.Int64Value(1)}})},
+			{Name: "map", Value: record.MapValue([]record.Field{{Name: "k", Value: record.BoolValue(false)}})},
+		})
 	}))
 	events := eventsOf(trace)
 	require.Len(t, events, 1)
@@ -206,13 +206,13 @@ func TestLog(t *testing.T) {
 // Implausible times of programs are not used.
 func TestTimes(t *testing.T) {
 	for name, at := range map[string]time.Time{"none": {}, "after the record": wall(51), "long ago": wall(0).Add(-24 * time.Hour), "before 1970": time.Unix(-1, 0)} {
-		events := eventsOf(written(t, event(reader.KindLog, 50, func(ev *reader.Event) { ev.Timestamp = at })))
+		events := eventsOf(written(t, event(record.KindLog, 50, func(ev *record.Record) { ev.Timestamp = at })))
 		assert.Equal(t, boot+50, events[0].Timestamp, name)
 	}
 	// A span without a time ends with its record. No span begins before time 0.
-	s := slicesIn(t, written(t, span(1, 0, 0, 50, func(ev *reader.Event) { ev.Timestamp, ev.Duration = time.Time{}, 20 }),
-		span(2, 0, 0, 60, func(ev *reader.Event) { ev.Timestamp, ev.Duration = time.Time{}, math.MaxInt64 }),
-		span(3, 0, 0, 70, func(ev *reader.Event) { ev.Timestamp, ev.Duration = time.Time{}, -5 })))
+	s := slicesIn(t, written(t, span(1, 0, 0, 50, func(ev *record.Record) { ev.Timestamp, ev.Duration = time.Time{}, 20 }),
+		span(2, 0, 0, 60, func(ev *record.Record) { ev.Timestamp, ev.Duration = time.Time{}, math.MaxInt64 }),
+		span(3, 0, 0, 70, func(ev *record.Record) { ev.Timestamp, ev.Duration = time.Time{}, -5 })))
 	assert.Equal(t, []uint64{boot + 30, boot + 50}, []uint64{s[hexOf(1)].begin, s[hexOf(1)].end})
 	assert.Equal(t, []uint64{0, boot + 60}, []uint64{s[hexOf(2)].begin, s[hexOf(2)].end})
 	assert.Equal(t, []uint64{boot + 70, boot + 70}, []uint64{s[hexOf(3)].begin, s[hexOf(3)].end})
@@ -222,20 +222,20 @@ func hexOf(n int) string { return fmt.Sprintf("%016x", n) }
 
 func TestSpan(t *testing.T) {
 	trace := written(t,
-		event(reader.KindSpanStart, 10, func(ev *reader.Event) { ev.TraceID, ev.SpanID, ev.Timestamp = trace(1), id(1), wall(10) }),
-		event(reader.KindSpanEvent, 90, func(ev *reader.Event) {
+		event(record.KindSpanStart, 10, func(ev *record.Record) { ev.TraceID, ev.SpanID, ev.Timestamp = trace(1), id(1), wall(10) }),
+		event(record.KindSpanEvent, 90, func(ev *record.Record) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(1), "retry", wall(40)
-			ev.Fields = []reader.Field{{Name: "n", Value: reader.Int64Value(1)}}
+			ev.SetFields([]record.Field{{Name: "n", Value: record.Int64Value(1)}})
 		}),
-		event(reader.KindSpanLink, 90, func(ev *reader.Event) {
+		event(record.KindSpanLink, 90, func(ev *record.Record) {
 			ev.TraceID, ev.SpanID, ev.LinkedTraceID, ev.LinkedSpanID = trace(1), id(1), trace(9), id(8)
-			ev.Fields = []reader.Field{{Name: "why", Value: reader.StringValue("batch")}}
+			ev.SetFields([]record.Field{{Name: "why", Value: record.StringValue("batch")}})
 		}),
-		span(1, 5, 10, 80, func(ev *reader.Event) {
+		span(1, 5, 10, 80, func(ev *record.Record) {
 			ev.Monotonic, ev.Time = boot+95, wall(95) // an exporter wrote it later
-			ev.ParentRemote, ev.SpanKind, ev.Status, ev.StatusMessage = true, reader.SpanKindServer, reader.StatusError, "boom"
-			ev.NestedEvents = []reader.NestedEvent{{Name: "inside", Time: wall(50), Attributes: []reader.Field{{Name: "k", Value: reader.Int64Value(2)}}}}
-			ev.NestedLinks = []reader.NestedLink{{TraceID: trace(7), SpanID: id(6)}}
+			ev.ParentRemote, ev.SpanKind, ev.Status, ev.StatusMessage = true, record.SpanKindServer, record.StatusError, "boom"
+			ev.NestedEvents = []record.NestedEvent{{Name: "inside", Time: wall(50), Attributes: []record.Field{{Name: "k", Value: record.Int64Value(2)}}}}
+			ev.NestedLinks = []record.NestedLink{{TraceID: trace(7), SpanID: id(6)}}
 		}))
 	events := eventsOf(trace)
 	require.Len(t, events, 4, "the start is not drawn twice")
@@ -264,13 +264,13 @@ func TestSpan(t *testing.T) {
 // TestLongSpan: the events of a span are on the track of its slice, however long it takes, and whatever comes meanwhile.
 func TestLongSpan(t *testing.T) {
 	const minutes = 10
-	retry := func(second uint64, n int) *reader.Event {
+	retry := func(second uint64, n int) *record.Record {
 		at := second * uint64(time.Second)
-		return event(reader.KindSpanEvent, at, func(ev *reader.Event) {
+		return event(record.KindSpanEvent, at, func(ev *record.Record) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(n), "retry", wall(at)
 		})
 	}
-	var events []*reader.Event
+	var events []*record.Record
 	for second := range uint64(minutes * 60) {
 		n, at := 2+int(second), second*uint64(time.Second)
 		events = append(events, retry(second, 1), retry(second, n), span(n, 1, at, at+1, nil))
@@ -289,10 +289,10 @@ func TestLongSpan(t *testing.T) {
 // A span that does not end is a slice without an end. Events whose span does not arrive are on their thread.
 func TestUnfinished(t *testing.T) {
 	trace := written(t,
-		event(reader.KindSpanStart, 10, func(ev *reader.Event) {
+		event(record.KindSpanStart, 10, func(ev *record.Record) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(1), "stuck", wall(10)
 		}),
-		event(reader.KindSpanEvent, 20, func(ev *reader.Event) {
+		event(record.KindSpanEvent, 20, func(ev *record.Record) {
 			ev.TraceID, ev.SpanID, ev.Message, ev.Timestamp = trace(1), id(1), "retry", wall(15)
 		}),
 		span(2, 1, 12, 30, nil))
@@ -312,16 +312,16 @@ func TestUnfinished(t *testing.T) {
 
 // TestProgramOfProcess: a process that runs another program, or another process of its number, has tracks of its own.
 func TestProgramOfProcess(t *testing.T) {
-	runs := func(n uint64, p *reader.Process) *reader.Event {
-		return event(reader.KindLog, n, func(ev *reader.Event) { ev.Process = p })
+	runs := func(n uint64, p *record.Process) *record.Record {
+		return event(record.KindLog, n, func(ev *record.Record) { ev.Process = p })
 	}
 	trace := written(t,
-		runs(1, &reader.Process{PID: 100, Comm: "sh", Exe: "/bin/sh"}),
+		runs(1, &record.Process{PID: 100, Comm: "sh", Exe: "/bin/sh"}),
 		runs(2, nil),
-		runs(3, &reader.Process{PID: 100, Comm: "sh-thread", Exe: "/bin/sh"}),
-		runs(4, &reader.Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp"}),
-		runs(5, &reader.Process{PID: 100, Comm: "myapp"}),
-		runs(6, &reader.Process{PID: 100, Comm: "other"}))
+		runs(3, &record.Process{PID: 100, Comm: "sh-thread", Exe: "/bin/sh"}),
+		runs(4, &record.Process{PID: 100, Comm: "myapp", Exe: "/usr/bin/myapp"}),
+		runs(5, &record.Process{PID: 100, Comm: "myapp"}),
+		runs(6, &record.Process{PID: 100, Comm: "other"}))
 	var names []string
 	for _, p := range trace {
 		if p.Track != nil && p.Track.Process != nil {
@@ -341,8 +341,8 @@ func TestProgramOfProcess(t *testing.T) {
 }
 
 func TestCounters(t *testing.T) {
-	point := func(n uint64, p reader.Point, edit func(ev *reader.Event)) *reader.Event {
-		return event(reader.KindMetric, n, func(ev *reader.Event) {
+	point := func(n uint64, p record.Point, edit func(ev *record.Record)) *record.Record {
+		return event(record.KindMetric, n, func(ev *record.Record) {
 			ev.Message, ev.Timestamp, ev.Point = "requests", wall(n), &p
 			p.Unit = "{request}"
 			if edit != nil {
@@ -350,12 +350,12 @@ func TestCounters(t *testing.T) {
 			}
 		})
 	}
-	series := func(ev *reader.Event) { ev.Fields = []reader.Field{{Name: "route", Value: reader.StringValue("/")}} }
+	series := func(ev *record.Record) { ev.SetFields([]record.Field{{Name: "route", Value: record.StringValue("/")}}) }
 	trace := written(t,
-		point(1, reader.Point{Type: reader.PointSum, Value: reader.Int64Value(3)}, nil),
-		point(2, reader.Point{Type: reader.PointGauge, Value: reader.Float64Value(0.5)}, series),
-		point(3, reader.Point{Type: reader.PointSum, Value: reader.Int64Value(4)}, nil),
-		point(4, reader.Point{Type: reader.PointHistogram, Count: 3}, nil))
+		point(1, record.Point{Type: record.PointSum, Value: record.Int64Value(3)}, nil),
+		point(2, record.Point{Type: record.PointGauge, Value: record.Float64Value(0.5)}, series),
+		point(3, record.Point{Type: record.PointSum, Value: record.Int64Value(4)}, nil),
+		point(4, record.Point{Type: record.PointHistogram, Count: 3}, nil))
 	events := eventsOf(trace)
 	require.Len(t, events, 4)
 	assert.Equal(t, []float64{3, 0.5, 4}, []float64{events[0].Event.Double, events[1].Event.Double, events[2].Event.Double})
@@ -369,7 +369,7 @@ func TestCounters(t *testing.T) {
 func TestLost(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, Options{Clocks: machine})
-	require.NoError(t, w.Write(event(reader.KindLog, 5, nil)))
+	require.NoError(t, w.Write(event(record.KindLog, 5, nil)))
 	require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(10)))
 	require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(20)))
 	require.NoError(t, w.Close())
@@ -391,8 +391,8 @@ func TestLostFirst(t *testing.T) {
 		w := NewWriter(&file, Options{Clocks: clocks})
 		require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(1)))
 		require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(2)))
-		require.NoError(t, w.Write(event(reader.KindLog, 5, nil)))
-		require.NoError(t, w.Write(event(reader.KindLog, uint64(snapshotEvery)+5, nil)))
+		require.NoError(t, w.Write(event(record.KindLog, 5, nil)))
+		require.NoError(t, w.Write(event(record.KindLog, uint64(snapshotEvery)+5, nil)))
 		require.NoError(t, w.Close())
 		trace := decode(t, file.Bytes())
 		events := eventsOf(trace)
@@ -428,17 +428,17 @@ func TestLostOnly(t *testing.T) {
 
 // Context switches are in the clock that counts while the machine sleeps.
 func TestSwitch(t *testing.T) {
-	trace := written(t, event(reader.KindOther, 50, func(ev *reader.Event) {
+	trace := written(t, event(record.KindOther, 50, func(ev *record.Record) {
 		ev.System, ev.Name, ev.CPU = schedSystem, switchName, 3
-		ev.Fields = []reader.Field{
-			{Name: "prev_comm", Value: reader.StringValue("myapp")},
-			{Name: "prev_pid", Value: reader.Int64Value(101)},
-			{Name: "prev_prio", Value: reader.Int64Value(120)},
-			{Name: "prev_state", Value: reader.Int64Value(1)},
-			{Name: "next_comm", Value: reader.StringValue("swapper/3")},
-			{Name: "next_pid", Value: reader.Int64Value(0)},
-			{Name: "next_prio", Value: reader.Int64Value(120)},
-		}
+		ev.SetFields([]record.Field{
+			{Name: "prev_comm", Value: record.StringValue("myapp")},
+			{Name: "prev_pid", Value: record.Int64Value(101)},
+			{Name: "prev_prio", Value: record.Int64Value(120)},
+			{Name: "prev_state", Value: record.Int64Value(1)},
+			{Name: "next_comm", Value: record.StringValue("swapper/3")},
+			{Name: "next_pid", Value: record.Int64Value(0)},
+			{Name: "next_prio", Value: record.Int64Value(120)},
+		})
 	}))
 	require.Len(t, trace, 2)
 	require.NotNil(t, trace[1].Ftrace)
@@ -457,14 +457,14 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestHostileText(t *testing.T) {
-	deep := reader.Int64Value(1)
+	deep := record.Int64Value(1)
 	for range 3 * maxDepth {
-		deep = reader.ListValue([]reader.Field{{Value: deep}})
+		deep = record.ListValue([]record.Field{{Value: deep}})
 	}
 	hostile := "\x00\x1b[2J\xff"
-	events := eventsOf(written(t, event(reader.KindOther, 5, func(ev *reader.Event) {
+	events := eventsOf(written(t, event(record.KindOther, 5, func(ev *record.Record) {
 		ev.EventName = hostile
-		ev.Fields = []reader.Field{{Name: hostile, Value: reader.StringValue(hostile)}, {Name: "deep", Value: deep}}
+		ev.SetFields([]record.Field{{Name: hostile, Value: record.StringValue(hostile)}, {Name: "deep", Value: deep}})
 	})))
 	assert.Equal(t, "\x00\x1b[2J\uFFFD", events[0].Event.Name)
 }

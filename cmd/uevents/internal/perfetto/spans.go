@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 
 	"github.com/userevents/userevents-go/internal/tool/spanqueue"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Limits of the data that waits for spans to end.
@@ -35,7 +35,7 @@ type started struct {
 
 // writeSpan writes a span as a slice. Both its beginning and its end come from its record, so they stay in order even
 // if the program's clock changes.
-func (p *Writer) writeSpan(ev *reader.Event) {
+func (p *Writer) writeSpan(ev *record.Record) {
 	key := spanqueue.KeyOf(ev)
 	p.started.Take(key)
 	var parts waiting
@@ -77,32 +77,32 @@ func (p *Writer) writeSpan(ev *reader.Event) {
 	p.event(end, track, sliceEnd, nil)
 }
 
-func (p *Writer) describeSpan(m *message, ev *reader.Event) {
+func (p *Writer) describeSpan(m *message, ev *record.Record) {
 	p.describeEvent(m, ev)
 	annotateIDs(m, ev)
-	if ev.SpanKind != reader.SpanKindUnspecified {
-		annotate(m, "span_kind", reader.StringValue(ev.SpanKind.String()))
+	if ev.SpanKind != record.SpanKindUnspecified {
+		annotate(m, "span_kind", record.StringValue(ev.SpanKind.String()))
 	}
-	if ev.Status != reader.StatusUnset {
-		annotate(m, "status", reader.StringValue(ev.Status.String()))
+	if ev.Status != record.StatusUnset {
+		annotate(m, "status", record.StringValue(ev.Status.String()))
 	}
 	if ev.StatusMessage != "" {
-		annotate(m, "status_message", reader.StringValue(ev.StatusMessage))
+		annotate(m, "status_message", record.StringValue(ev.StatusMessage))
 	}
 }
 
 // describeLink appends a link of a slice: its attributes, and the flow of the linked trace.
-func (p *Writer) describeLink(m *message, trace traceID, span spanID, attributes []reader.Field) {
+func (p *Writer) describeLink(m *message, trace traceID, span spanID, attributes []record.Field) {
 	m.fixed64(eventFlows, flowOf(trace))
-	link := []reader.Field{
-		{Name: "trace_id", Value: reader.StringValue(hex.EncodeToString(trace[:]))},
-		{Name: "span_id", Value: reader.StringValue(hex.EncodeToString(span[:]))},
+	link := []record.Field{
+		{Name: "trace_id", Value: record.StringValue(hex.EncodeToString(trace[:]))},
+		{Name: "span_id", Value: record.StringValue(hex.EncodeToString(span[:]))},
 	}
-	annotate(m, "link", reader.MapValue(append(link, attributes...)))
+	annotate(m, "link", record.MapValue(append(link, attributes...)))
 }
 
 // keep keeps an event or a link of a span until the span has ended.
-func (p *Writer) keep(ev *reader.Event) {
+func (p *Writer) keep(ev *record.Record) {
 	key := spanqueue.KeyOf(ev)
 	parts := p.waiting.Get(key)
 	if parts == nil {
@@ -110,8 +110,8 @@ func (p *Writer) keep(ev *reader.Event) {
 	}
 	w := &parts.Value
 	before := len(w.links.data)
-	if ev.Kind == reader.KindSpanLink {
-		p.describeLink(&w.links, ev.LinkedTraceID, ev.LinkedSpanID, ev.Fields)
+	if ev.Kind == record.KindSpanLink {
+		p.describeLink(&w.links, ev.LinkedTraceID, ev.LinkedSpanID, ev.Fields())
 	} else {
 		var rest message
 		p.describeEvent(&rest, ev)
@@ -130,7 +130,7 @@ func (p *Writer) giveUp(parts *spanqueue.Parts[waiting]) {
 }
 
 // start keeps a started span, in case it does not end before the file does.
-func (p *Writer) start(ev *reader.Event) {
+func (p *Writer) start(ev *record.Record) {
 	var rest message
 	p.describeSpan(&rest, ev)
 	key := spanqueue.KeyOf(ev)

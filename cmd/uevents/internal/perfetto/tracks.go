@@ -3,7 +3,7 @@ package perfetto
 import (
 	"cmp"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Limits of the memory. Beyond them, tracks are described again.
@@ -25,7 +25,7 @@ type process struct {
 }
 
 // runs reports whether an event is of the program that was seen last. What is not known does not differ.
-func (p *process) runs(q *reader.Process) bool {
+func (p *process) runs(q *record.Process) bool {
 	if q == nil || p.exe != "" && q.Exe != "" {
 		return q == nil || p.exe == q.Exe
 	}
@@ -65,7 +65,7 @@ func (p *Writer) describe(uuid uint64, rest func(m *message)) {
 	p.m.end(begin)
 }
 
-func (p *Writer) processTrack(ev *reader.Event) uint64 {
+func (p *Writer) processTrack(ev *record.Record) uint64 {
 	known, ok := p.tracks.processes[ev.PID]
 	if ok && known.runs(ev.Process) {
 		return known.track
@@ -90,7 +90,7 @@ func (p *Writer) processTrack(ev *reader.Event) uint64 {
 	return uuid
 }
 
-func (p *Writer) threadTrack(ev *reader.Event) uint64 {
+func (p *Writer) threadTrack(ev *record.Record) uint64 {
 	tid := cmp.Or(ev.TID, ev.PID) // of records in shared memory, the thread is not known
 	key := thread{p.processTrack(ev), tid}
 	if uuid, ok := p.tracks.threads[key]; ok {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/tool/spanqueue"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // sequence is the number of the file's only sequence of packets.
@@ -76,19 +76,19 @@ func NewWriter(w io.Writer, o Options) *Writer {
 }
 
 // Write writes an event, after the losses that came before the first one. A span is written when it has ended, with its events and links, which come before it.
-func (p *Writer) Write(ev *reader.Event) error {
+func (p *Writer) Write(ev *record.Record) error {
 	if err := p.snapshot(ev); err != nil {
 		return err
 	}
 	p.writeUnsaid()
 	switch {
-	case ev.Kind == reader.KindSpan:
+	case ev.Kind == record.KindSpan:
 		p.writeSpan(ev)
-	case ev.Kind == reader.KindSpanEvent, ev.Kind == reader.KindSpanLink:
+	case ev.Kind == record.KindSpanEvent, ev.Kind == record.KindSpanLink:
 		p.keep(ev)
-	case ev.Kind == reader.KindSpanStart:
+	case ev.Kind == record.KindSpanStart:
 		p.start(ev)
-	case ev.Kind == reader.KindMetric && p.writeCounter(ev):
+	case ev.Kind == record.KindMetric && p.writeCounter(ev):
 	case IsSwitch(ev):
 		p.writeSwitch(ev)
 	default:
@@ -125,7 +125,7 @@ func (p *Writer) writeUnsaid() {
 // Close writes what waits for the ends of spans: spans that did not end are slices without an end.
 func (p *Writer) Close() error {
 	if !p.begun { // without events, still write a file that Perfetto opens
-		if err := p.snapshot(&reader.Event{}); err != nil {
+		if err := p.snapshot(&record.Record{}); err != nil {
 			return err
 		}
 		p.writeUnsaid()
@@ -180,7 +180,7 @@ func (p *Writer) newUUID() uint64 {
 const maxDelay = uint64(10 * time.Minute)
 
 // snapshot updates the clocks from an event. It writes their differences before the first event, and at intervals.
-func (p *Writer) snapshot(ev *reader.Event) error {
+func (p *Writer) snapshot(ev *record.Record) error {
 	if ev.Monotonic != 0 && !ev.Time.IsZero() {
 		p.offset = ev.Time.UnixNano() - int64(ev.Monotonic)
 	}
@@ -233,7 +233,7 @@ func (p *Writer) boottime(monotonic uint64) uint64 {
 }
 
 // recorded returns the time at which the kernel recorded an event.
-func (p *Writer) recorded(ev *reader.Event) uint64 {
+func (p *Writer) recorded(ev *record.Record) uint64 {
 	if ev.Monotonic != 0 {
 		return ev.Monotonic
 	}
@@ -242,7 +242,7 @@ func (p *Writer) recorded(ev *reader.Event) uint64 {
 
 // happened returns the program's own time of an event if it is plausible: before the record, and at most maxDelay. An
 // exporter writes records some time after their events.
-func (p *Writer) happened(ev *reader.Event, at time.Time) uint64 {
+func (p *Writer) happened(ev *record.Record, at time.Time) uint64 {
 	return plausible(p.monotonic(at), p.recorded(ev))
 }
 

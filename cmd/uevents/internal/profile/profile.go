@@ -19,7 +19,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Options configure a Writer.
@@ -98,7 +98,7 @@ func unitOf(name string) string {
 var errClosed = errors.New("the profile was closed")
 
 // Write adds an event to its stack, and to its trace and span.
-func (w *Writer) Write(ev *reader.Event) error {
+func (w *Writer) Write(ev *record.Record) error {
 	if w.closed {
 		return errClosed
 	}
@@ -128,7 +128,7 @@ func (w *Writer) span(at time.Time) {
 }
 
 // sample returns the sample of an event's stack, tracepoint and process.
-func (w *Writer) sample(ev *reader.Event) *profile.Sample {
+func (w *Writer) sample(ev *record.Record) *profile.Sample {
 	// The same addresses may be other functions in another process, or in a later one with the same id.
 	comm := ""
 	if ev.Process != nil {
@@ -175,7 +175,7 @@ const (
 	sizeOfPlace  = 256
 )
 
-func (w *Writer) stack(ev *reader.Event) (stack []*profile.Location) {
+func (w *Writer) stack(ev *record.Record) (stack []*profile.Location) {
 	if len(w.profile.Mapping) == 0 && ev.Process != nil {
 		w.mapping(ev.Process.Exe) // pprof takes the first one for the program, and names the profile after it
 	}
@@ -280,7 +280,7 @@ type spanKey struct {
 
 // ofSpan returns the sample of an event's span. It has the stack and the labels of another sample, which it returns if the event
 // has no ids.
-func (w *Writer) ofSpan(ev *reader.Event, stack *profile.Sample) *profile.Sample {
+func (w *Writer) ofSpan(ev *record.Record, stack *profile.Sample) *profile.Sample {
 	key := spanKey{stack, ev.TraceID, ev.SpanID}
 	if key == (spanKey{stack: stack}) || stack.Label == nil {
 		return stack
@@ -308,8 +308,8 @@ func (w *Writer) ofSpan(ev *reader.Event, stack *profile.Sample) *profile.Sample
 }
 
 // weight returns the number in a field, rounded towards zero. One that no int64 has becomes the nearest one.
-func weight(ev *reader.Event, name string) (n int64, ok bool) {
-	if name == "duration_ns" && (ev.Kind == reader.KindSpan || ev.Duration != 0) {
+func weight(ev *record.Record, name string) (n int64, ok bool) {
+	if name == "duration_ns" && (ev.Kind == record.KindSpan || ev.Duration != 0) {
 		// The decoder took the field. No span lasts less than no time: the clock was set, or the number is none of a duration.
 		return int64(max(ev.Duration, time.Duration(0))), true
 	}
@@ -318,11 +318,11 @@ func weight(ev *reader.Event, name string) (n int64, ok bool) {
 		return 0, false
 	}
 	switch v.Type() {
-	case reader.TypeInt64:
+	case record.TypeInt64:
 		return v.Int64(), true
-	case reader.TypeUint64:
+	case record.TypeUint64:
 		return int64(min(v.Uint64(), math.MaxInt64)), true
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		return truncated(v.Float64())
 	}
 	return 0, false

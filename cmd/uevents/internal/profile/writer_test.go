@@ -19,7 +19,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 //go:noinline
@@ -35,20 +35,21 @@ func retry(report func()) {
 var at = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 // eventHere is an event of this process, with the caller's stack in the kernel's form.
-func eventHere(n int, fields ...reader.Field) *reader.Event {
+func eventHere(n int, fields ...record.Field) *record.Record {
 	pcs := make([]uintptr, 32)
 	pcs = pcs[:runtime.Callers(2, pcs)]
-	ev := &reader.Event{
+	ev := &record.Record{
 		System: "user_events", Name: "myapp_error", PID: int32(os.Getpid()), Time: at.Add(time.Duration(n) * time.Second),
-		Process: &reader.Process{PID: int32(os.Getpid()), Comm: "my\napp"}, Fields: fields,
+		Process: &record.Process{PID: int32(os.Getpid()), Comm: "my\napp"},
 	}
+	ev.SetFields(fields)
 	for _, pc := range pcs {
 		ev.Callchain = append(ev.Callchain, uint64(pc))
 	}
 	return ev
 }
 
-func field(name string, v reader.Value) reader.Field { return reader.Field{Name: name, Value: v} }
+func field(name string, v record.Value) record.Field { return record.Field{Name: name, Value: v} }
 
 // write writes a profile of some stacks: 30 times handleRequest, 12 times retry, 5 events without a stack.
 func write(t *testing.T, o Options) (*bytes.Buffer, error) {
@@ -58,11 +59,11 @@ func write(t *testing.T, o Options) (*bytes.Buffer, error) {
 	w := NewWriter(&b, o)
 	for i := range 30 {
 		handleRequest(func() {
-			assert.NoError(t, w.Write(eventHere(i, field("bytes", reader.Int64Value(int64(i))), field("text", reader.StringValue("x")))))
+			assert.NoError(t, w.Write(eventHere(i, field("bytes", record.Int64Value(int64(i))), field("text", record.StringValue("x")))))
 		})
 	}
 	for i := range 12 {
-		retry(func() { assert.NoError(t, w.Write(eventHere(i, field("bytes", reader.Float64Value(2.9))))) })
+		retry(func() { assert.NoError(t, w.Write(eventHere(i, field("bytes", record.Float64Value(2.9))))) })
 	}
 	for range 5 {
 		ev := eventHere(3)
@@ -116,7 +117,7 @@ func TestCounts(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{})
-	require.NoError(t, w.Write(&reader.Event{System: "user_events", Name: "a\x1b[2J"}))
+	require.NoError(t, w.Write(&record.Record{System: "user_events", Name: "a\x1b[2J"}))
 	require.NoError(t, w.Lost("user_events:a\x1b[2J", 3, time.Time{}))
 	require.NoError(t, w.Close())
 	p := parse(t, &b)
@@ -132,7 +133,7 @@ func TestProgram(t *testing.T) {
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: table})
 	for _, exe := range []string{"/usr/bin/shop", "", "/usr/bin/other"} {
-		ev := &reader.Event{Name: "a", PID: 7, Process: &reader.Process{PID: 7, Exe: exe}, Callchain: []uint64{0x1001}}
+		ev := &record.Record{Name: "a", PID: 7, Process: &record.Process{PID: 7, Exe: exe}, Callchain: []uint64{0x1001}}
 		require.NoError(t, w.Write(ev))
 	}
 	require.NoError(t, w.Close())
@@ -164,7 +165,7 @@ func TestDuration(t *testing.T) {
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
 	ev := eventHere(0)
-	ev.Kind, ev.Duration = reader.KindSpan, 250*time.Millisecond
+	ev.Kind, ev.Duration = record.KindSpan, 250*time.Millisecond
 	require.NoError(t, w.Write(ev))
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
@@ -178,25 +179,27 @@ func TestDuration(t *testing.T) {
 // count.
 func TestExtremes(t *testing.T) {
 	for name, c := range map[string]struct {
-		values []reader.Value
+		values []record.Value
 		want   int64
 	}{
-		"large uint64":   {[]reader.Value{reader.Uint64Value(1 << 63), reader.Int64Value(-1)}, math.MaxInt64 - 1},
-		"sum":            {[]reader.Value{reader.Int64Value(math.MaxInt64), reader.Int64Value(5)}, math.MaxInt64},
-		"negative sum":   {[]reader.Value{reader.Int64Value(math.MinInt64), reader.Int64Value(-5)}, math.MinInt64},
-		"both":           {[]reader.Value{reader.Int64Value(math.MinInt64), reader.Int64Value(math.MaxInt64)}, -1},
-		"1e300":          {[]reader.Value{reader.Float64Value(1e300)}, math.MaxInt64},
-		"2^63":           {[]reader.Value{reader.Float64Value(1 << 63)}, math.MaxInt64},
-		"-1e300":         {[]reader.Value{reader.Float64Value(-1e300)}, math.MinInt64},
-		"infinity":       {[]reader.Value{reader.Float64Value(math.Inf(1))}, math.MaxInt64},
-		"minus infinity": {[]reader.Value{reader.Float64Value(math.Inf(-1))}, math.MinInt64},
-		"no number":      {[]reader.Value{reader.Float64Value(math.NaN()), reader.Int64Value(7)}, 7},
+		"large uint64":   {[]record.Value{record.Uint64Value(1 << 63), record.Int64Value(-1)}, math.MaxInt64 - 1},
+		"sum":            {[]record.Value{record.Int64Value(math.MaxInt64), record.Int64Value(5)}, math.MaxInt64},
+		"negative sum":   {[]record.Value{record.Int64Value(math.MinInt64), record.Int64Value(-5)}, math.MinInt64},
+		"both":           {[]record.Value{record.Int64Value(math.MinInt64), record.Int64Value(math.MaxInt64)}, -1},
+		"1e300":          {[]record.Value{record.Float64Value(1e300)}, math.MaxInt64},
+		"2^63":           {[]record.Value{record.Float64Value(1 << 63)}, math.MaxInt64},
+		"-1e300":         {[]record.Value{record.Float64Value(-1e300)}, math.MinInt64},
+		"infinity":       {[]record.Value{record.Float64Value(math.Inf(1))}, math.MaxInt64},
+		"minus infinity": {[]record.Value{record.Float64Value(math.Inf(-1))}, math.MinInt64},
+		"no number":      {[]record.Value{record.Float64Value(math.NaN()), record.Int64Value(7)}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			w := NewWriter(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
 			for i, v := range c.values {
-				require.NoError(t, w.Write(&reader.Event{Name: "a", PID: 1, Time: at.Add(time.Duration(i)), Fields: []reader.Field{field("n", v)}}))
+				ev := &record.Record{Name: "a", PID: 1, Time: at.Add(time.Duration(i))}
+				ev.SetFields([]record.Field{field("n", v)})
+				require.NoError(t, w.Write(ev))
 			}
 			require.NoError(t, w.Close())
 			p := parse(t, &b)
@@ -205,7 +208,9 @@ func TestExtremes(t *testing.T) {
 	}
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
-	require.NoError(t, w.Write(&reader.Event{Name: "a", Fields: []reader.Field{field("n", reader.Float64Value(math.NaN()))}}))
+	none := &record.Record{Name: "a"}
+	none.SetFields([]record.Field{field("n", record.Float64Value(math.NaN()))})
+	require.NoError(t, w.Write(none))
 	assert.ErrorContains(t, w.Close(), "no event has the field")
 }
 
@@ -223,9 +228,9 @@ func TestTimes(t *testing.T) {
 			var b bytes.Buffer
 			w := NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
 			for _, s := range c.seconds {
-				require.NoError(t, w.Write(&reader.Event{Name: "a", Time: at.Add(time.Duration(s) * time.Second)}))
+				require.NoError(t, w.Write(&record.Record{Name: "a", Time: at.Add(time.Duration(s) * time.Second)}))
 			}
-			require.NoError(t, w.Write(&reader.Event{Name: "without a time"}))
+			require.NoError(t, w.Write(&record.Record{Name: "without a time"}))
 			if len(c.seconds) == 0 {
 				w = NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
 			}
@@ -240,7 +245,7 @@ func TestTimes(t *testing.T) {
 // TestMemory: what stacks take is limited, too: when there is no room left, further ones are counted together.
 func TestMemory(t *testing.T) {
 	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded()})
-	ev := &reader.Event{System: "user_events", Name: "a", PID: -1, Callchain: make([]uint64, 127)}
+	ev := &record.Record{System: "user_events", Name: "a", PID: -1, Callchain: make([]uint64, 127)}
 	write := func(first uint64) {
 		for i := range ev.Callchain {
 			ev.Callchain[i] = first + uint64(i) + 1
@@ -271,7 +276,7 @@ func TestSpans(t *testing.T) {
 	testscale.HostOnly(t)
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: symbols.New()})
-	ev := &reader.Event{System: "user_events", Name: "a", PID: 7, Process: &reader.Process{PID: 7, Comm: "shop"}, Callchain: []uint64{1}}
+	ev := &record.Record{System: "user_events", Name: "a", PID: 7, Process: &record.Process{PID: 7, Comm: "shop"}, Callchain: []uint64{1}}
 	write := func(stack uint64, trace, span byte) {
 		ev.Callchain[0], ev.TraceID, ev.SpanID = stack, [16]byte{15: trace}, [8]byte{7: span}
 		require.NoError(t, w.Write(ev))
@@ -313,7 +318,7 @@ func TestSpans(t *testing.T) {
 func TestNegativeDuration(t *testing.T) {
 	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
 	for _, d := range []time.Duration{5, -3, math.MinInt64} {
-		require.NoError(t, w.Write(&reader.Event{Name: "a", Kind: reader.KindSpan, Duration: d}))
+		require.NoError(t, w.Write(&record.Record{Name: "a", Kind: record.KindSpan, Duration: d}))
 	}
 	require.NoError(t, w.Close())
 	assert.Equal(t, []int64{3, 5}, w.profile.Sample[0].Value)
@@ -324,7 +329,7 @@ func TestLimit(t *testing.T) {
 	testscale.HostOnly(t)
 	var b bytes.Buffer
 	w := NewWriter(&b, Options{Symbols: symbols.New()})
-	ev := &reader.Event{System: "user_events", Name: "a", PID: -1}
+	ev := &record.Record{System: "user_events", Name: "a", PID: -1}
 	for i := range uint64(maxSamples + 100) {
 		ev.Callchain = []uint64{i % 1000, i}
 		require.NoError(t, w.Write(ev))

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Frame is a function on a stack.
@@ -104,7 +104,7 @@ func AppendStack(b []byte, frames []Frame, indent string) []byte {
 
 // Stack returns the functions on the stack of an event, innermost first, without those between the function that logged
 // and the kernel. The frames are valid until the next call.
-func (t *Table) Stack(ev *reader.Event) []Frame {
+func (t *Table) Stack(ev *record.Record) []Frame {
 	if len(ev.Callchain) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (t *Table) Stack(ev *reader.Event) []Frame {
 }
 
 // Notice forgets the process of an event if it runs another program than before.
-func (t *Table) Notice(ev *reader.Event) {
+func (t *Table) Notice(ev *record.Record) {
 	p := t.process(ev.PID)
 	if !t.recorded() && p.owner != nil && p.owner != ev.Process {
 		t.Forget(ev.PID)

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Limits of a table's processes.
@@ -25,7 +25,7 @@ type process struct {
 	frames   map[uint64][]Frame  // by address of an instruction
 	bytes    int                 // of frames
 	mapped   int                 // bytes of mappings
-	owner    *reader.Process     // of the last event; after an exec it is another one
+	owner    *record.Process     // of the last event; after an exec it is another one
 	read     time.Time           // time of the last read of the mappings
 	used     uint64
 }

@@ -26,6 +26,8 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -46,7 +48,7 @@ func TestConditionMemory(t *testing.T) {
 // compareConditions reads the same records with random conditions, of which the kernel evaluates what it can, or nothing.
 func compareConditions(t *testing.T, transport uevents.Transport, conditions int) {
 	w := newConditionWorld(t, transport)
-	open := func(where *reader.Condition) *reader.Reader {
+	open := func(where *where.Condition) *reader.Reader {
 		o := &reader.Options{Events: []string{"cond"}, Where: where, Processes: []int{os.Getpid()}, Transport: reader.TransportKernel}
 		o.Notify = func(n reader.Notice) { t.Logf("%v: notice: %+v", where, n) }
 		if transport == uevents.TransportMemory {
@@ -60,7 +62,7 @@ func compareConditions(t *testing.T, transport uevents.Transport, conditions int
 	selected, others := 0, 0
 	for range conditions {
 		text := g.expression(2)
-		c := where(text)
+		c := condition(text)
 		some, all := open(c), open(nil)
 		w.write(g)
 		var want, got []string
@@ -84,10 +86,10 @@ func compareConditions(t *testing.T, transport uevents.Transport, conditions int
 }
 
 // eventsOf returns what a Reader selects.
-func eventsOf(t *testing.T, r *reader.Reader) (list []*reader.Event) {
+func eventsOf(t *testing.T, r *reader.Reader) (list []*record.Record) {
 	require.NoError(t, r.Stop())
 	for {
-		ev := new(reader.Event)
+		ev := new(record.Record)
 		if err := r.Next(ev); err == io.EOF { //nolint:errorlint // it is returned as it is
 			break
 		} else {
@@ -103,7 +105,7 @@ func eventsOf(t *testing.T, r *reader.Reader) (list []*reader.Event) {
 }
 
 // keyOf returns the number that the program gave a record. A declared record and its copy have the same.
-func keyOf(ev *reader.Event) string {
+func keyOf(ev *record.Record) string {
 	seq, ok := ev.Lookup("seq")
 	if !ok {
 		return ev.Name
@@ -247,7 +249,7 @@ func (g conditionGenerator) comparison() string {
 	size := oneOf(g, []string{"==", "!=", "<", "<=", ">", ">="})
 	text := func() string {
 		s := oneOf(g, condTexts)
-		s = reader.StringValue(s).String() // as it is printed
+		s = record.StringValue(s).String() // as it is printed
 		if strings.Contains(s, `"`) {
 			return "`" + s + "`"
 		}
@@ -287,8 +289,8 @@ func (g conditionGenerator) comparison() string {
 }
 
 // where parses a condition that is right.
-func where(text string) *reader.Condition {
-	c, err := reader.ParseCondition(text)
+func condition(text string) *where.Condition {
+	c, err := where.Parse(text)
 	if err != nil {
 		panic(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/userevents/userevents-go/internal/kerneltest"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -25,13 +25,13 @@ func TestDecodeKernelRecords(t *testing.T) {
 	s, err := perf.Open(fs, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
-	decoders := map[*perf.Source]*reader.Decoder{}
+	decoders := map[*perf.Source]*record.Decoder{}
 	attach := func(name string) {
 		src, err := s.Attach(name, nil)
 		require.NoError(t, err)
 		format, err := src.Event().Format()
 		require.NoError(t, err)
-		decoders[src], err = reader.NewDecoder(src.Event().System(), format)
+		decoders[src], err = record.NewDecoder(src.Event().System(), format)
 		require.NoError(t, err)
 	}
 	attach("sched:sched_switch")
@@ -40,16 +40,16 @@ func TestDecodeKernelRecords(t *testing.T) {
 	}
 	require.NoError(t, s.Stop())
 
-	got := map[string]*reader.Event{}
+	got := map[string]*record.Record{}
 	for r := (perf.Record{}); ; {
 		err := s.ReadInto(&r)
 		if err == io.EOF { //nolint:errorlint // it is returned as it is
 			break
 		}
 		require.NoError(t, err)
-		ev := &reader.Event{PID: r.PID}
+		ev := &record.Record{PID: r.PID}
 		raw := append([]byte(nil), r.Raw...)
-		require.NoError(t, decoders[r.Source].Decode(raw, ev, nil), r.Source)
+		require.NoError(t, decoders[r.Source].Decode(raw, ev), r.Source)
 		got[ev.Name] = ev
 	}
 	for i, c := range usual {
@@ -57,8 +57,8 @@ func TestDecodeKernelRecords(t *testing.T) {
 		require.NotNil(t, ev, c.name)
 		rig := newRig(t)
 		rec := rig.writeUsual(i)
-		var want reader.Event
-		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want, nil))
+		var want record.Record
+		require.NoError(t, rig.decoder(rec).Decode(raw(rec), &want))
 		assert.Equal(t, os.Getpid(), int(ev.PID))
 		assert.Equal(t, want.Kind, ev.Kind)
 		assert.Equal(t, usualMessage, ev.Message)
@@ -66,14 +66,14 @@ func TestDecodeKernelRecords(t *testing.T) {
 		assert.Equal(t, want.SpanKind, ev.SpanKind)
 		assert.Equal(t, want.ScopeName, ev.ScopeName)
 		assert.False(t, ev.Timestamp.IsZero())
-		recordtest.AssertFields(t, want.Fields, ev.Fields, c.name)
+		recordtest.AssertFields(t, want.Fields(), ev.Fields(), c.name)
 	}
 	sched := got["sched_switch"]
 	require.NotNil(t, sched)
 	assert.Equal(t, "sched", sched.System)
-	assert.Equal(t, reader.KindOther, sched.Kind)
+	assert.Equal(t, record.KindOther, sched.Kind)
 	next, _ := sched.Lookup("next_comm")
 	assert.NotEmpty(t, next.Text())
 	state, _ := sched.Lookup("prev_state")
-	assert.Equal(t, reader.TypeInt64, state.Type())
+	assert.Equal(t, record.TypeInt64, state.Type())
 }

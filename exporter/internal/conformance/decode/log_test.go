@@ -19,7 +19,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventslog"
 	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 
@@ -42,7 +42,7 @@ func (r random) time() time.Time {
 var testResource = resource.NewSchemaless(attribute.String("service.name", "users \n"), attribute.String("service.instance.id", "7"), attribute.Int("host.cpus", 4))
 
 // asText returns a body as OpenTelemetry's specification represents it outside of OTLP.
-func asText(v reader.Value) string { return otelValue(v).String() }
+func asText(v record.Value) string { return otelValue(v).String() }
 
 // TestLogRecords: log records of package ueventslog are read back, in both encodings.
 func TestLogRecords(t *testing.T) {
@@ -75,8 +75,8 @@ func TestLogRecords(t *testing.T) {
 
 				ev := r.event()
 				assert.Zero(t, ev.Truncated)
-				assert.Equal(t, reader.KindLog, ev.Kind)
-				assert.Equal(t, reader.Severity(rec.Severity()), ev.Severity)
+				assert.Equal(t, record.KindLog, ev.Kind)
+				assert.Equal(t, record.Severity(rec.Severity()), ev.Severity)
 				assert.Equal(t, rec.SeverityText(), ev.SeverityText)
 				assert.Equal(t, of.TraceID(), trace.TraceID(ev.TraceID))
 				assert.Equal(t, of.SpanID(), trace.SpanID(ev.SpanID))
@@ -87,8 +87,8 @@ func TestLogRecords(t *testing.T) {
 				assert.Equal(t, "users \n", ev.ServiceName)
 				if encoding == nil {
 					recordtest.AssertFields(t, allAsJSON(sorted(scope)), ev.ScopeAttributes, "scope, seed ", seed)
-					recordtest.AssertFields(t, allAsJSON(logged), ev.Fields, "seed ", seed)
-					recordtest.AssertFields(t, []reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, ev.Resource)
+					recordtest.AssertFields(t, allAsJSON(logged), ev.Fields(), "seed ", seed)
+					recordtest.AssertFields(t, []record.Field{{Name: "host.cpus", Value: record.Int64Value(4)}}, ev.Resource)
 					assert.Equal(t, at, ev.Timestamp)
 					assert.Equal(t, asText(body), ev.Message)
 					assert.Equal(t, rec.EventName(), ev.EventName)
@@ -97,8 +97,8 @@ func TestLogRecords(t *testing.T) {
 					}
 				} else {
 					recordtest.AssertFields(t, asHeader(sorted(scope)), ev.ScopeAttributes, "scope, seed ", seed)
-					recordtest.AssertFields(t, append([]reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, asHeader(logged)...), ev.Fields, "seed ", seed)
-					recordtest.AssertFields(t, []reader.Field{{Name: "service.instance.id", Value: reader.StringValue("7")}}, ev.Resource)
+					recordtest.AssertFields(t, append([]record.Field{{Name: "host.cpus", Value: record.Int64Value(4)}}, asHeader(logged)...), ev.Fields(), "seed ", seed)
+					recordtest.AssertFields(t, []record.Field{{Name: "service.instance.id", Value: record.StringValue("7")}}, ev.Resource)
 					assertSchemaBody(t, body, ev)
 					if strings.TrimSpace(rec.EventName()) != "" {
 						assert.Equal(t, rec.EventName(), ev.EventName)
@@ -118,19 +118,19 @@ func TestLogRecords(t *testing.T) {
 }
 
 // assertSchemaBody checks a body in the Common Schema, which keeps the types of numbers and booleans.
-func assertSchemaBody(t *testing.T, body reader.Value, ev *reader.Event) {
+func assertSchemaBody(t *testing.T, body record.Value, ev *record.Record) {
 	t.Helper()
-	want := reader.StringValue(asText(body))
+	want := record.StringValue(asText(body))
 	switch body.Type() {
-	case reader.TypeNull, reader.TypeBool, reader.TypeInt64, reader.TypeFloat64:
+	case record.TypeNull, record.TypeBool, record.TypeInt64, record.TypeFloat64:
 		want = body
 	default:
 	}
 	assert.True(t, recordtest.Equal(want, ev.Body), "want %s, got %s", want, ev.Body)
 	switch want.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		assert.Equal(t, want.Text(), ev.Message)
-	case reader.TypeNull:
+	case record.TypeNull:
 		assert.Empty(t, ev.Message)
 	default:
 		assert.Equal(t, string(want.AppendJSON(nil)), ev.Message)
@@ -161,8 +161,8 @@ func TestDeclaredLogRecords(t *testing.T) {
 	events := r.events()
 	require.Len(t, events, 4)
 	for i, ev := range events {
-		assert.Equal(t, reader.KindLog, ev.Kind)
-		assert.Equal(t, reader.SeverityWarn+1, ev.Severity)
+		assert.Equal(t, record.KindLog, ev.Kind)
+		assert.Equal(t, record.SeverityWarn+1, ev.Severity)
 		assert.Equal(t, []string{"hm", "hm", "WARN2", "WARN2"}[i], ev.SeverityText)
 		assert.Equal(t, "a\nb", ev.Message)
 		assert.Equal(t, "v1", ev.ScopeVersion)
@@ -171,18 +171,18 @@ func TestDeclaredLogRecords(t *testing.T) {
 		if i%2 == 0 {
 			assert.Equal(t, "myapp_log_user_login", ev.EventName)
 			assert.False(t, ev.Duplicate)
-			recordtest.AssertFields(t, []reader.Field{
-				{Name: "user_id", Value: reader.Int64Value(41)},
-				{Name: "message", Value: reader.StringValue("\x00")},
-				{Name: "severity_number2", Value: reader.Int64Value(0)},
-				{Name: "rest", Value: reader.Int64Value(2)},
-			}, ev.Fields)
+			recordtest.AssertFields(t, []record.Field{
+				{Name: "user_id", Value: record.Int64Value(41)},
+				{Name: "message", Value: record.StringValue("\x00")},
+				{Name: "severity_number2", Value: record.Int64Value(0)},
+				{Name: "rest", Value: record.Int64Value(2)},
+			}, ev.Fields())
 		} else {
 			assert.Equal(t, "user.login", ev.EventName)
 			assert.True(t, ev.Duplicate)
-			recordtest.AssertFields(t, []reader.Field{
-				{Name: "user.id", Value: reader.Int64Value(41)}, {Name: "message", Value: reader.StringValue("\x00")}, {Name: "rest", Value: reader.Int64Value(2)},
-			}, ev.Fields)
+			recordtest.AssertFields(t, []record.Field{
+				{Name: "user.id", Value: record.Int64Value(41)}, {Name: "message", Value: record.StringValue("\x00")}, {Name: "rest", Value: record.Int64Value(2)},
+			}, ev.Fields())
 		}
 	}
 }
@@ -208,19 +208,19 @@ func TestTruncatedLogRecord(t *testing.T) {
 
 // TestReservedAttributes: an attribute with a reserved name and an unknown meaning stays an attribute.
 func TestReservedAttributes(t *testing.T) {
-	kept := []reader.Field{
-		{Name: "user_events.zero_threshold", Value: reader.Float64Value(1.5)}, // of metrics
-		{Name: "otel.unknown", Value: reader.Int64Value(1)},
-		{Name: "otel.other", Value: reader.BoolValue(true)},
-		{Name: "otel.map", Value: reader.MapValue([]reader.Field{{Name: "a", Value: reader.Int64Value(1)}})},
-		{Name: "otel.text", Value: reader.StringValue("a")},
-		{Name: "otel.null", Value: reader.Value{}},
-		{Name: "user_events.parent_is_remote", Value: reader.StringValue("x")},
-		{Name: "user_events.scope.attributes", Value: reader.Int64Value(5)},
-		{Name: "otel.dropped_events_count", Value: reader.Int64Value(-1)},
-		{Name: "otel.dropped_links_count", Value: reader.Float64Value(0.5)},
-		{Name: "otel.status_code", Value: reader.StringValue("ERROR")},
-		{Name: "user_events.trace_state", Value: reader.BoolValue(true)},
+	kept := []record.Field{
+		{Name: "user_events.zero_threshold", Value: record.Float64Value(1.5)}, // of metrics
+		{Name: "otel.unknown", Value: record.Int64Value(1)},
+		{Name: "otel.other", Value: record.BoolValue(true)},
+		{Name: "otel.map", Value: record.MapValue([]record.Field{{Name: "a", Value: record.Int64Value(1)}})},
+		{Name: "otel.text", Value: record.StringValue("a")},
+		{Name: "otel.null", Value: record.Value{}},
+		{Name: "user_events.parent_is_remote", Value: record.StringValue("x")},
+		{Name: "user_events.scope.attributes", Value: record.Int64Value(5)},
+		{Name: "otel.dropped_events_count", Value: record.Int64Value(-1)},
+		{Name: "otel.dropped_links_count", Value: record.Float64Value(0.5)},
+		{Name: "otel.status_code", Value: record.StringValue("ERROR")},
+		{Name: "user_events.trace_state", Value: record.BoolValue(true)},
 	}
 	r := newRig(t)
 	p := newLogs(t, r)
@@ -229,7 +229,7 @@ func TestReservedAttributes(t *testing.T) {
 	rec.AddAttributes(attribute.Int64("user_events.events_count", 1<<40), attribute.Int("user_events.links_count", 0))
 	p.Logger("scope").Emit(context.Background(), rec)
 	ev := r.event()
-	recordtest.AssertFields(t, kept, ev.Fields)
+	recordtest.AssertFields(t, kept, ev.Fields())
 	assert.Equal(t, uint32(math.MaxUint32), ev.EventCount)
 	assert.Zero(t, ev.LinkCount)
 
@@ -240,8 +240,8 @@ func TestReservedAttributes(t *testing.T) {
 	m := newRig(t)
 	records := m.writeMetrics(rm)
 	require.Len(t, records, 1)
-	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev, nil))
-	recordtest.AssertFields(t, []reader.Field{{Name: "otel.unknown", Value: reader.Int64Value(2)}, {Name: "user_events.zero_threshold", Value: reader.StringValue("x")}}, ev.Fields)
+	require.NoError(t, m.decoder(records[0]).Decode(raw(records[0]), ev))
+	recordtest.AssertFields(t, []record.Field{{Name: "otel.unknown", Value: record.Int64Value(2)}, {Name: "user_events.zero_threshold", Value: record.StringValue("x")}}, ev.Fields())
 	assert.Zero(t, ev.Point.ZeroThreshold)
 }
 
@@ -278,21 +278,21 @@ func TestSlogRecords(t *testing.T) {
 			at = time.Unix(random.Int64N(1<<33), random.Int64N(1e9)).UTC()
 		}
 		logged := random.fields(random.IntN(7), 3)
-		record := slog.NewRecord(at, level, message, 0)
-		record.AddAttrs(slogAttrs(logged)...)
-		require.NoError(t, h.Handle(context.Background(), record))
+		entry := slog.NewRecord(at, level, message, 0)
+		entry.AddAttrs(slogAttrs(logged)...)
+		require.NoError(t, h.Handle(context.Background(), entry))
 
 		ev := r.event()
-		assert.Equal(t, reader.KindLog, ev.Kind)
-		assert.Equal(t, reader.Severity(min(max(level+9, 1), 24)), ev.Severity)
+		assert.Equal(t, record.KindLog, ev.Kind)
+		assert.Equal(t, record.Severity(min(max(level+9, 1), 24)), ev.Severity)
 		assert.Equal(t, level.String(), ev.SeverityText)
 		assert.Equal(t, message, ev.Message)
-		assert.Equal(t, reader.StringValue(message), ev.Body)
+		assert.Equal(t, record.StringValue(message), ev.Body)
 		assert.Equal(t, at, ev.Timestamp)
 		assert.Equal(t, now, ids{ev.TraceID, ev.SpanID})
 		assert.Empty(t, ev.EventName)
 		assert.Zero(t, ev.Truncated)
-		recordtest.AssertFields(t, allAsJSON(logged), ev.Fields, "seed ", seed)
+		recordtest.AssertFields(t, allAsJSON(logged), ev.Fields(), "seed ", seed)
 		assert.Nil(t, ev.Header)
 		if t.Failed() {
 			t.FailNow()
@@ -317,8 +317,8 @@ func TestSlogDeclaredRecords(t *testing.T) {
 	slog.New(h).Warn("request", "http.route", "a\nb", "status", "no number", "latency", time.Second, "message", `C:\new`, "more", 1)
 	events := r.events()
 	ev := events[0]
-	assert.Equal(t, reader.KindLog, ev.Kind)
-	assert.Equal(t, reader.SeverityWarn, ev.Severity)
+	assert.Equal(t, record.KindLog, ev.Kind)
+	assert.Equal(t, record.SeverityWarn, ev.Severity)
 	assert.Empty(t, ev.Message)
 	assert.Equal(t, now, ids{ev.TraceID, ev.SpanID})
 	assert.False(t, ev.Duplicate)
@@ -329,9 +329,9 @@ func TestSlogDeclaredRecords(t *testing.T) {
 	line, _ := ev.Lookup("code.line.number")
 	assert.Positive(t, line.Int64())
 	status, _ := ev.Lookup("status_2") // the field is 0
-	assert.Equal(t, reader.StringValue("no number"), status, "the attribute that the field cannot hold")
-	for name, want := range map[string]reader.Value{
-		"latency_ns": reader.Int64Value(1e9), "message": reader.StringValue(`C:\new`), "more": reader.Int64Value(1),
+	assert.Equal(t, record.StringValue("no number"), status, "the attribute that the field cannot hold")
+	for name, want := range map[string]record.Value{
+		"latency_ns": record.Int64Value(1e9), "message": record.StringValue(`C:\new`), "more": record.Int64Value(1),
 	} {
 		got, ok := ev.Lookup(name)
 		assert.True(t, ok, name)

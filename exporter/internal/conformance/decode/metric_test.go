@@ -14,7 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
 )
 
@@ -78,33 +78,33 @@ func (r *rig) writeMetrics(rm *metricdata.ResourceMetrics, opts ...ueventsmetric
 // TestMetrics: a point of each type is read back. The tests of package ueventsmetric do the same with random points.
 func TestMetrics(t *testing.T) {
 	start, end := metricStart.UTC(), metricEnd.UTC()
-	want := map[string]reader.Point{
-		"gauge": {Type: reader.PointGauge, Unit: "Cel", StartTime: start, Value: reader.Float64Value(0.5)},
-		"sum":   {Type: reader.PointSum, StartTime: start, Temporality: reader.TemporalityCumulative, Monotonic: true, Value: reader.Int64Value(-1 << 63)},
+	want := map[string]record.Point{
+		"gauge": {Type: record.PointGauge, Unit: "Cel", StartTime: start, Value: record.Float64Value(0.5)},
+		"sum":   {Type: record.PointSum, StartTime: start, Temporality: record.TemporalityCumulative, Monotonic: true, Value: record.Int64Value(-1 << 63)},
 		"histogram": {
-			Type: reader.PointHistogram, StartTime: start, Temporality: reader.TemporalityDelta, Count: 3, Sum: reader.Float64Value(1.5), Max: reader.Int64Value(1),
+			Type: record.PointHistogram, StartTime: start, Temporality: record.TemporalityDelta, Count: 3, Sum: record.Float64Value(1.5), Max: record.Int64Value(1),
 			Bounds: []float64{0.1, 1e9}, BucketCounts: []uint64{1, 1 << 63, 2},
 		},
 		"exp": {
-			Type: reader.PointExponentialHistogram, StartTime: start, Temporality: reader.TemporalityDelta, Count: 4, Sum: reader.Int64Value(7), Min: reader.Int64Value(-2),
-			Scale: -3, ZeroCount: 9, ZeroThreshold: 0.25, Positive: reader.Buckets{Offset: -4, Counts: []uint64{5, 6}}, Negative: reader.Buckets{Offset: 8, Counts: []uint64{7}},
+			Type: record.PointExponentialHistogram, StartTime: start, Temporality: record.TemporalityDelta, Count: 4, Sum: record.Int64Value(7), Min: record.Int64Value(-2),
+			Scale: -3, ZeroCount: 9, ZeroThreshold: 0.25, Positive: record.Buckets{Offset: -4, Counts: []uint64{5, 6}}, Negative: record.Buckets{Offset: 8, Counts: []uint64{7}},
 		},
 		"summary": {
-			Type: reader.PointSummary, StartTime: start, Count: 2, Sum: reader.Int64Value(3),
-			Quantiles: []reader.Quantile{{Quantile: 0.5, Value: 1}, {Quantile: 1, Value: 2}},
+			Type: record.PointSummary, StartTime: start, Count: 2, Sum: record.Int64Value(3),
+			Quantiles: []record.Quantile{{Quantile: 0.5, Value: 1}, {Quantile: 1, Value: 2}},
 		},
-		"exemplar of sum": {Type: reader.PointExemplar, Value: reader.Int64Value(-3), FilteredAttributes: []reader.Field{{Name: "cached", Value: reader.BoolValue(true)}}},
+		"exemplar of sum": {Type: record.PointExemplar, Value: record.Int64Value(-3), FilteredAttributes: []record.Field{{Name: "cached", Value: record.BoolValue(true)}}},
 	}
 	r := newRig(t)
 	records := r.writeMetrics(onePointOfEach())
 	require.Len(t, records, len(want))
-	ev := new(reader.Event)
+	ev := new(record.Record)
 	for range 2 { // the point of the event is used again
 		for _, rec := range records {
-			require.NoError(t, r.decoder(rec).Decode(raw(rec), ev, reuse))
-			assert.Equal(t, reader.KindMetric, ev.Kind)
+			require.NoError(t, r.decoder(rec).DecodeReuse(raw(rec), ev))
+			assert.Equal(t, record.KindMetric, ev.Kind)
 			name := ev.Message
-			if ev.Point.Type == reader.PointExemplar {
+			if ev.Point.Type == record.PointExemplar {
 				name = "exemplar of " + name
 				assert.Equal(t, [16]byte{15: 1}, ev.TraceID)
 				assert.Equal(t, [8]byte{7: 2}, ev.SpanID)
@@ -118,7 +118,7 @@ func TestMetrics(t *testing.T) {
 				got.Bounds, got.BucketCounts = nil, nil
 			}
 			if len(got.Positive.Counts) == 0 {
-				got.Positive, got.Negative = reader.Buckets{}, reader.Buckets{}
+				got.Positive, got.Negative = record.Buckets{}, record.Buckets{}
 			}
 			if len(got.Quantiles) == 0 {
 				got.Quantiles = nil
@@ -128,7 +128,7 @@ func TestMetrics(t *testing.T) {
 			}
 			assert.Equal(t, want[name], got, name)
 			assert.Equal(t, []string{"meter", "v1", "users \n"}, []string{ev.ScopeName, ev.ScopeVersion, ev.ServiceName})
-			recordtest.AssertFields(t, []reader.Field{{Name: "route", Value: reader.StringValue("/")}}, ev.Fields)
+			recordtest.AssertFields(t, []record.Field{{Name: "route", Value: record.StringValue("/")}}, ev.Fields())
 		}
 	}
 }
@@ -145,21 +145,21 @@ func TestTruncatedBuckets(t *testing.T) {
 	r := newRig(t)
 	records := r.writeMetrics(rm)
 	require.Len(t, records, 1)
-	var ev reader.Event
-	require.NoError(t, r.decoder(records[0]).Decode(raw(records[0]), &ev, reuse))
+	var ev record.Record
+	require.NoError(t, r.decoder(records[0]).DecodeReuse(raw(records[0]), &ev))
 	assert.Equal(t, 2, ev.Truncated)
 	require.NotEmpty(t, ev.Point.Bounds)
 	require.NotEmpty(t, ev.Point.BucketCounts)
 	assert.Equal(t, bounds[:len(ev.Point.Bounds)], ev.Point.Bounds)
 	assert.Equal(t, long[:len(ev.Point.BucketCounts)], ev.Point.BucketCounts)
-	assert.Empty(t, ev.Fields)
+	assert.Empty(t, ev.Fields())
 }
 
 // TestNonsenseInPoints: an invalid number stays a field, and a list ends before it.
 func TestNonsenseInPoints(t *testing.T) {
 	r := newRig(t)
 	for _, rec := range r.writeMetrics(onePointOfEach()) {
-		var ev reader.Event
+		var ev record.Record
 		patched := raw(rec)
 		for old, nonsense := range map[string]string{
 			"0.5\x00": "0,5\x00", "-3\x00": "-x\x00", "delta\x00": "gamma\x00", "1.5\x00": "1..\x00", "0.1,1000000000\x00": "0.1,100000000x\x00",
@@ -167,24 +167,24 @@ func TestNonsenseInPoints(t *testing.T) {
 		} {
 			patched = bytes.Replace(patched, []byte(old), []byte(nonsense), 1)
 		}
-		require.NoError(t, r.decoder(rec).Decode(patched, &ev, reuse))
+		require.NoError(t, r.decoder(rec).DecodeReuse(patched, &ev))
 		p, name := ev.Point, ev.Message
 		_, kept := ev.Lookup("value")
 		switch p.Type {
-		case reader.PointGauge, reader.PointExemplar, reader.PointSum:
-			assert.Equal(t, reader.TypeNull, p.Value.Type(), name)
+		case record.PointGauge, record.PointExemplar, record.PointSum:
+			assert.Equal(t, record.TypeNull, p.Value.Type(), name)
 			assert.True(t, kept, name)
-		case reader.PointHistogram:
+		case record.PointHistogram:
 			assert.Equal(t, []float64{0.1}, p.Bounds)
 			assert.Equal(t, []uint64{1}, p.BucketCounts)
 			temporality, _ := ev.Lookup("temporality")
 			assert.Equal(t, "gamma", temporality.Text())
 			sum, _ := ev.Lookup("sum")
 			assert.Equal(t, "1..", sum.Text())
-		case reader.PointExponentialHistogram:
-			assert.Equal(t, reader.Buckets{Offset: -4, Counts: []uint64{5}}, p.Positive)
+		case record.PointExponentialHistogram:
+			assert.Equal(t, record.Buckets{Offset: -4, Counts: []uint64{5}}, p.Positive)
 		default:
-			assert.Equal(t, []reader.Quantile{{Quantile: 0.5, Value: 1}}, p.Quantiles)
+			assert.Equal(t, []record.Quantile{{Quantile: 0.5, Value: 1}}, p.Quantiles)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	_ "github.com/userevents/userevents-go/internal/memory/private"
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 	"github.com/userevents/userevents-go/uevents/ueventstest"
@@ -50,55 +50,55 @@ func (r random) float() float64 {
 }
 
 // scalar returns a value that is neither a list nor a map.
-func (r random) scalar() reader.Value {
+func (r random) scalar() record.Value {
 	switch r.IntN(6) {
 	case 0:
-		return reader.BoolValue(r.IntN(2) == 0)
+		return record.BoolValue(r.IntN(2) == 0)
 	case 1:
-		return reader.Float64Value(r.float())
+		return record.Float64Value(r.float())
 	case 2:
-		return reader.BytesValue([]byte(r.text()))
+		return record.BytesValue([]byte(r.text()))
 	case 3:
-		return reader.StringValue(r.text())
+		return record.StringValue(r.text())
 	case 4:
-		return reader.Value{}
+		return record.Value{}
 	default:
-		return reader.Int64Value(r.int())
+		return record.Int64Value(r.int())
 	}
 }
 
 // value returns a value with lists and maps nested up to depth.
-func (r random) value(depth int) reader.Value {
+func (r random) value(depth int) record.Value {
 	switch {
 	case depth == 0 || r.IntN(3) > 0:
 		return r.scalar()
 	case r.IntN(2) == 0:
-		return reader.MapValue(r.fields(1+r.IntN(4), depth-1))
+		return record.MapValue(r.fields(1+r.IntN(4), depth-1))
 	}
 	// A list of texts, integers, floats or booleans, for which formats have types.
 	one := pick(r,
-		func() reader.Value { return reader.StringValue(r.text()) },
-		func() reader.Value { return reader.Int64Value(r.int()) },
-		func() reader.Value { return reader.Float64Value(r.float()) },
-		func() reader.Value { return reader.BoolValue(r.IntN(2) == 0) })
-	list := []reader.Field{{Value: one()}}
+		func() record.Value { return record.StringValue(r.text()) },
+		func() record.Value { return record.Int64Value(r.int()) },
+		func() record.Value { return record.Float64Value(r.float()) },
+		func() record.Value { return record.BoolValue(r.IntN(2) == 0) })
+	list := []record.Field{{Value: one()}}
 	for range r.IntN(4) {
-		list = append(list, reader.Field{Value: one()})
+		list = append(list, record.Field{Value: one()})
 	}
-	return reader.ListValue(list)
+	return record.ListValue(list)
 }
 
 // fields returns n fields. Several may have the same name.
-func (r random) fields(n, depth int) []reader.Field {
-	list := make([]reader.Field, n)
+func (r random) fields(n, depth int) []record.Field {
+	list := make([]record.Field, n)
 	for i := range list {
-		list[i] = reader.Field{Name: r.key(), Value: r.value(depth)}
+		list[i] = record.Field{Name: r.key(), Value: r.value(depth)}
 	}
 	return list
 }
 
 // elements returns the values of a list as a slice.
-func elements[T any](v reader.Value, one func(reader.Value) T) (list []T) {
+func elements[T any](v record.Value, one func(record.Value) T) (list []T) {
 	for _, f := range v.Fields() {
 		list = append(list, one(f.Value))
 	}
@@ -106,40 +106,40 @@ func elements[T any](v reader.Value, one func(reader.Value) T) (list []T) {
 }
 
 // slogAttrs converts fields to attributes of package slog.
-func slogAttrs(fields []reader.Field) (attrs []slog.Attr) {
+func slogAttrs(fields []record.Field) (attrs []slog.Attr) {
 	for _, f := range fields {
 		attrs = append(attrs, slogAttr(f))
 	}
 	return attrs
 }
 
-func slogAttr(f reader.Field) slog.Attr {
+func slogAttr(f record.Field) slog.Attr {
 	v := f.Value
 	switch v.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		return slog.String(f.Name, v.Text())
-	case reader.TypeInt64:
+	case record.TypeInt64:
 		return slog.Int64(f.Name, v.Int64())
-	case reader.TypeUint64:
+	case record.TypeUint64:
 		return slog.Uint64(f.Name, v.Uint64())
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		return slog.Float64(f.Name, v.Float64())
-	case reader.TypeBool:
+	case record.TypeBool:
 		return slog.Bool(f.Name, v.Bool())
-	case reader.TypeBytes:
+	case record.TypeBytes:
 		return slog.Any(f.Name, v.Bytes())
-	case reader.TypeMap:
+	case record.TypeMap:
 		return slog.Attr{Key: f.Name, Value: slog.GroupValue(slogAttrs(v.Fields())...)}
-	case reader.TypeList:
+	case record.TypeList:
 		switch v.Fields()[0].Value.Type() {
-		case reader.TypeString:
-			return slog.Any(f.Name, elements(v, reader.Value.Text))
-		case reader.TypeInt64:
-			return slog.Any(f.Name, elements(v, reader.Value.Int64))
-		case reader.TypeFloat64:
-			return slog.Any(f.Name, elements(v, reader.Value.Float64))
+		case record.TypeString:
+			return slog.Any(f.Name, elements(v, record.Value.Text))
+		case record.TypeInt64:
+			return slog.Any(f.Name, elements(v, record.Value.Int64))
+		case record.TypeFloat64:
+			return slog.Any(f.Name, elements(v, record.Value.Float64))
 		default:
-			return slog.Any(f.Name, elements(v, reader.Value.Bool))
+			return slog.Any(f.Name, elements(v, record.Value.Bool))
 		}
 	default:
 		return slog.Any(f.Name, nil)
@@ -147,37 +147,37 @@ func slogAttr(f reader.Field) slog.Attr {
 }
 
 // otelAttrs converts fields to OpenTelemetry's attributes.
-func otelAttrs(fields []reader.Field) (attrs []attribute.KeyValue) {
+func otelAttrs(fields []record.Field) (attrs []attribute.KeyValue) {
 	for _, f := range fields {
 		attrs = append(attrs, attribute.KeyValue{Key: attribute.Key(f.Name), Value: otelValue(f.Value)})
 	}
 	return attrs
 }
 
-func otelValue(v reader.Value) attribute.Value {
+func otelValue(v record.Value) attribute.Value {
 	switch v.Type() {
-	case reader.TypeString:
+	case record.TypeString:
 		return attribute.StringValue(v.Text())
-	case reader.TypeInt64:
+	case record.TypeInt64:
 		return attribute.Int64Value(v.Int64())
-	case reader.TypeFloat64:
+	case record.TypeFloat64:
 		return attribute.Float64Value(v.Float64())
-	case reader.TypeBool:
+	case record.TypeBool:
 		return attribute.BoolValue(v.Bool())
-	case reader.TypeBytes:
+	case record.TypeBytes:
 		return attribute.ByteSliceValue(v.Bytes())
-	case reader.TypeMap:
+	case record.TypeMap:
 		return attribute.MapValue(otelAttrs(v.Fields())...)
-	case reader.TypeList:
+	case record.TypeList:
 		switch v.Fields()[0].Value.Type() {
-		case reader.TypeString:
-			return attribute.StringSliceValue(elements(v, reader.Value.Text))
-		case reader.TypeInt64:
-			return attribute.Int64SliceValue(elements(v, reader.Value.Int64))
-		case reader.TypeFloat64:
-			return attribute.Float64SliceValue(elements(v, reader.Value.Float64))
+		case record.TypeString:
+			return attribute.StringSliceValue(elements(v, record.Value.Text))
+		case record.TypeInt64:
+			return attribute.Int64SliceValue(elements(v, record.Value.Int64))
+		case record.TypeFloat64:
+			return attribute.Float64SliceValue(elements(v, record.Value.Float64))
 		default:
-			return attribute.BoolSliceValue(elements(v, reader.Value.Bool))
+			return attribute.BoolSliceValue(elements(v, record.Value.Bool))
 		}
 	default:
 		return attribute.Value{}
@@ -185,53 +185,53 @@ func otelValue(v reader.Value) attribute.Value {
 }
 
 // asJSON returns a value as JSON preserves it: without bytes and infinities.
-func asJSON(v reader.Value) reader.Value {
+func asJSON(v record.Value) record.Value {
 	switch v.Type() {
-	case reader.TypeBytes:
-		return reader.StringValue(base64.StdEncoding.EncodeToString(v.Bytes()))
-	case reader.TypeFloat64:
+	case record.TypeBytes:
+		return record.StringValue(base64.StdEncoding.EncodeToString(v.Bytes()))
+	case record.TypeFloat64:
 		switch f := v.Float64(); {
 		case math.IsNaN(f):
-			return reader.StringValue("NaN")
+			return record.StringValue("NaN")
 		case math.IsInf(f, 1):
-			return reader.StringValue("Infinity")
+			return record.StringValue("Infinity")
 		case math.IsInf(f, -1):
-			return reader.StringValue("-Infinity")
+			return record.StringValue("-Infinity")
 		}
-	case reader.TypeList:
-		var list []reader.Field
+	case record.TypeList:
+		var list []record.Field
 		for _, f := range v.Fields() {
-			list = append(list, reader.Field{Value: asJSON(f.Value)})
+			list = append(list, record.Field{Value: asJSON(f.Value)})
 		}
-		return reader.ListValue(list)
-	case reader.TypeMap:
-		return reader.MapValue(allAsJSON(v.Fields()))
+		return record.ListValue(list)
+	case record.TypeMap:
+		return record.MapValue(allAsJSON(v.Fields()))
 	default:
 	}
 	return v
 }
 
-func allAsJSON(fields []reader.Field) (list []reader.Field) {
+func allAsJSON(fields []record.Field) (list []record.Field) {
 	for _, f := range lastOfEach(fields) {
-		list = append(list, reader.Field{Name: f.Name, Value: asJSON(f.Value)})
+		list = append(list, record.Field{Name: f.Name, Value: asJSON(f.Value)})
 	}
 	return list
 }
 
 // asHeader returns fields as EventHeader preserves them: with the type of each value. No name is escaped.
-func asHeader(fields []reader.Field) (list []reader.Field) {
+func asHeader(fields []record.Field) (list []record.Field) {
 	for _, f := range lastOfEach(fields) {
 		v := f.Value
-		if v.Type() == reader.TypeMap {
-			v = reader.MapValue(asHeader(v.Fields()))
+		if v.Type() == record.TypeMap {
+			v = record.MapValue(asHeader(v.Fields()))
 		}
-		list = append(list, reader.Field{Name: f.Name, Value: v})
+		list = append(list, record.Field{Name: f.Name, Value: v})
 	}
 	return list
 }
 
 // lastOfEach returns the last field of each name.
-func lastOfEach(fields []reader.Field) (list []reader.Field) {
+func lastOfEach(fields []record.Field) (list []record.Field) {
 	for i, f := range fields {
 		again := false
 		for _, later := range fields[i+1:] {
@@ -245,18 +245,18 @@ func lastOfEach(fields []reader.Field) (list []reader.Field) {
 }
 
 // sorted returns fields sorted by name, each name once, as in OpenTelemetry's sets and maps.
-func sorted(fields []reader.Field) []reader.Field {
+func sorted(fields []record.Field) []record.Field {
 	list := slices.Clone(lastOfEach(fields))
-	slices.SortStableFunc(list, func(a, b reader.Field) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b record.Field) int { return strings.Compare(a.Name, b.Name) })
 	return sortedMaps(list)
 }
 
 // sortedMaps returns fields with their maps sorted.
-func sortedMaps(fields []reader.Field) []reader.Field {
+func sortedMaps(fields []record.Field) []record.Field {
 	list := slices.Clone(fields)
 	for i, f := range list {
-		if f.Value.Type() == reader.TypeMap {
-			list[i].Value = reader.MapValue(sorted(f.Value.Fields()))
+		if f.Value.Type() == record.TypeMap {
+			list[i].Value = record.MapValue(sorted(f.Value.Fields()))
 		}
 	}
 	return list
@@ -268,12 +268,12 @@ type rig struct {
 	kernel   *ueventstest.Kernel
 	provider *uevents.Provider
 	tool     *ueventstest.Tool
-	decoders map[string]*reader.Decoder
+	decoders map[string]*record.Decoder
 }
 
 func newRig(t testing.TB) *rig {
 	k := ueventstest.New(t, nil)
-	r := &rig{t: t, kernel: k, provider: k.Provider(), decoders: map[string]*reader.Decoder{}}
+	r := &rig{t: t, kernel: k, provider: k.Provider(), decoders: map[string]*record.Decoder{}}
 	t.Cleanup(func() { require.NoError(t, r.provider.Close()) })
 	return r
 }
@@ -294,7 +294,7 @@ func raw(r ueventstest.Record) []byte {
 }
 
 // decoder returns the decoder of a record's event.
-func (r *rig) decoder(rec ueventstest.Record) *reader.Decoder {
+func (r *rig) decoder(rec ueventstest.Record) *record.Decoder {
 	r.t.Helper()
 	if d := r.decoders[rec.Event]; d != nil {
 		return d
@@ -303,25 +303,25 @@ func (r *rig) decoder(rec ueventstest.Record) *reader.Decoder {
 	require.NoError(r.t, err)
 	f, err := tracepoint.ParseFormat(text)
 	require.NoError(r.t, err)
-	d, err := reader.NewDecoder(tracepoint.System, f)
+	d, err := record.NewDecoder(tracepoint.System, f)
 	require.NoError(r.t, err)
 	r.decoders[rec.Event] = d
 	return d
 }
 
 // events decodes all records since the last call.
-func (r *rig) events() (list []*reader.Event) {
+func (r *rig) events() (list []*record.Record) {
 	r.t.Helper()
 	for _, rec := range r.tool.Records() {
-		ev := new(reader.Event)
-		require.NoError(r.t, r.decoder(rec).Decode(raw(rec), ev, nil))
+		ev := new(record.Record)
+		require.NoError(r.t, r.decoder(rec).Decode(raw(rec), ev))
 		list = append(list, ev)
 	}
 	return list
 }
 
 // event decodes the only record since the last call.
-func (r *rig) event() *reader.Event {
+func (r *rig) event() *record.Record {
 	r.t.Helper()
 	list := r.events()
 	require.Len(r.t, list, 1)

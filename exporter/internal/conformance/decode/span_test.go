@@ -18,7 +18,7 @@ import (
 	"github.com/userevents/userevents-go/exporter/ueventsmetric"
 	"github.com/userevents/userevents-go/exporter/ueventstrace"
 	"github.com/userevents/userevents-go/internal/recordtest"
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 )
@@ -51,7 +51,7 @@ type part struct {
 	at   time.Time
 	to   trace.SpanContext
 
-	attributes []reader.Field
+	attributes []record.Field
 	dropped    int
 }
 
@@ -66,7 +66,7 @@ func (r random) parts() []part {
 	return list
 }
 
-var spanStatuses = map[codes.Code]reader.Status{codes.Unset: reader.StatusUnset, codes.Ok: reader.StatusOK, codes.Error: reader.StatusError}
+var spanStatuses = map[codes.Code]record.Status{codes.Unset: record.StatusUnset, codes.Ok: record.StatusOK, codes.Error: record.StatusError}
 
 // TestSpans: spans of package ueventstrace's exporter are read back, in both encodings.
 func TestSpans(t *testing.T) {
@@ -108,8 +108,8 @@ func TestSpans(t *testing.T) {
 				assertSpan(t, &span, ev)
 				if encoding == nil {
 					recordtest.AssertFields(t, allAsJSON(sorted(scope)), ev.ScopeAttributes)
-					recordtest.AssertFields(t, allAsJSON(logged), ev.Fields)
-					recordtest.AssertFields(t, []reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, ev.Resource)
+					recordtest.AssertFields(t, allAsJSON(logged), ev.Fields())
+					recordtest.AssertFields(t, []record.Field{{Name: "host.cpus", Value: record.Int64Value(4)}}, ev.Resource)
 					require.Len(t, got, len(links)+len(events)+1)
 					for i, l := range links {
 						assertLinkRecord(t, &span, l, got[i])
@@ -120,8 +120,8 @@ func TestSpans(t *testing.T) {
 				} else {
 					require.Len(t, got, 1)
 					recordtest.AssertFields(t, asHeader(sorted(scope)), ev.ScopeAttributes)
-					recordtest.AssertFields(t, append([]reader.Field{{Name: "host.cpus", Value: reader.Int64Value(4)}}, asHeader(logged)...), ev.Fields)
-					recordtest.AssertFields(t, []reader.Field{{Name: "service.instance.id", Value: reader.StringValue("7")}}, ev.Resource)
+					recordtest.AssertFields(t, append([]record.Field{{Name: "host.cpus", Value: record.Int64Value(4)}}, asHeader(logged)...), ev.Fields())
+					recordtest.AssertFields(t, []record.Field{{Name: "service.instance.id", Value: record.StringValue("7")}}, ev.Resource)
 					assertNested(t, events, links, ev)
 				}
 				if t.Failed() {
@@ -132,10 +132,10 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func assertSpan(t *testing.T, want *tracetest.SpanStub, ev *reader.Event) {
+func assertSpan(t *testing.T, want *tracetest.SpanStub, ev *record.Record) {
 	t.Helper()
 	assert.Zero(t, ev.Truncated)
-	assert.Equal(t, reader.KindSpan, ev.Kind)
+	assert.Equal(t, record.KindSpan, ev.Kind)
 	assert.Zero(t, ev.Severity)
 	assert.Empty(t, ev.EventName)
 	assert.Equal(t, want.Name, ev.Message)
@@ -145,7 +145,7 @@ func assertSpan(t *testing.T, want *tracetest.SpanStub, ev *reader.Event) {
 	assert.Equal(t, want.Parent.IsRemote(), ev.ParentRemote)
 	assert.Equal(t, uint8(trace.FlagsSampled), ev.TraceFlags)
 	assert.Equal(t, want.SpanContext.TraceState().String(), ev.TraceState)
-	assert.Equal(t, reader.SpanKind(want.SpanKind), ev.SpanKind)
+	assert.Equal(t, record.SpanKind(want.SpanKind), ev.SpanKind)
 	assert.Equal(t, spanStatuses[want.Status.Code], ev.Status)
 	assert.Equal(t, want.Status.Description, ev.StatusMessage)
 	assert.Equal(t, want.StartTime.UTC(), ev.Timestamp)
@@ -157,9 +157,9 @@ func assertSpan(t *testing.T, want *tracetest.SpanStub, ev *reader.Event) {
 	assert.Equal(t, []string{scope.Name, scope.Version, scope.SchemaURL}, []string{ev.ScopeName, ev.ScopeVersion, ev.ScopeSchemaURL})
 }
 
-func assertLinkRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *reader.Event) {
+func assertLinkRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *record.Record) {
 	t.Helper()
-	assert.Equal(t, reader.KindSpanLink, ev.Kind)
+	assert.Equal(t, record.KindSpanLink, ev.Kind)
 	assert.Equal(t, span.SpanContext.TraceID(), trace.TraceID(ev.TraceID))
 	assert.Equal(t, span.SpanContext.SpanID(), trace.SpanID(ev.SpanID))
 	assert.Equal(t, want.to.TraceID(), trace.TraceID(ev.LinkedTraceID))
@@ -167,22 +167,22 @@ func assertLinkRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *rea
 	assert.Equal(t, uint8(1), ev.TraceFlags)
 	assert.Equal(t, want.to.TraceState().String(), ev.TraceState)
 	assert.Equal(t, uint32(want.dropped), ev.DroppedAttributes)
-	recordtest.AssertFields(t, allAsJSON(want.attributes), ev.Fields)
+	recordtest.AssertFields(t, allAsJSON(want.attributes), ev.Fields())
 }
 
-func assertEventRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *reader.Event) {
+func assertEventRecord(t *testing.T, span *tracetest.SpanStub, want part, ev *record.Record) {
 	t.Helper()
-	assert.Equal(t, reader.KindSpanEvent, ev.Kind)
+	assert.Equal(t, record.KindSpanEvent, ev.Kind)
 	assert.Equal(t, span.SpanContext.TraceID(), trace.TraceID(ev.TraceID))
 	assert.Equal(t, span.SpanContext.SpanID(), trace.SpanID(ev.SpanID))
 	assert.Equal(t, want.name, ev.Message)
 	assert.Equal(t, want.at, ev.Timestamp)
 	assert.Equal(t, uint32(want.dropped), ev.DroppedAttributes)
-	recordtest.AssertFields(t, allAsJSON(want.attributes), ev.Fields)
+	recordtest.AssertFields(t, allAsJSON(want.attributes), ev.Fields())
 }
 
 // assertNested checks the events and links that are in the record of their span.
-func assertNested(t *testing.T, events, links []part, ev *reader.Event) {
+func assertNested(t *testing.T, events, links []part, ev *record.Record) {
 	t.Helper()
 	require.Len(t, ev.NestedEvents, len(events))
 	for i, want := range events {
@@ -219,7 +219,7 @@ func TestSpanStart(t *testing.T) {
 	var kinds []string
 	for _, ev := range r.events() {
 		kinds = append(kinds, ev.Name+" "+ev.Kind.String())
-		if ev.Kind != reader.KindSpanStart {
+		if ev.Kind != record.KindSpanStart {
 			continue
 		}
 		assert.Equal(t, "a\nb", ev.Message)
@@ -227,10 +227,10 @@ func TestSpanStart(t *testing.T) {
 		assert.Equal(t, parent.SpanID(), trace.SpanID(ev.ParentSpanID))
 		assert.NotZero(t, ev.SpanID)
 		assert.True(t, ev.ParentRemote)
-		assert.Equal(t, reader.SpanKindClient, ev.SpanKind)
+		assert.Equal(t, record.SpanKindClient, ev.SpanKind)
 		assert.WithinRange(t, ev.Timestamp, before, time.Now())
 		assert.Equal(t, "scope", ev.ScopeName)
-		recordtest.AssertFields(t, []reader.Field{{Name: "k", Value: reader.StringValue("v")}}, ev.Fields)
+		recordtest.AssertFields(t, []record.Field{{Name: "k", Value: record.StringValue("v")}}, ev.Fields())
 	}
 	assert.ElementsMatch(t, []string{"myapp_span_start span start", "myapp_slice other"}, kinds)
 }
@@ -242,12 +242,12 @@ func TestWellKnownAttributesOfSpans(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Shutdown(context.Background())) })
 	r.attach()
-	want := []reader.Field{{Name: "http.response.status_code", Value: reader.Int64Value(500)}}
+	want := []record.Field{{Name: "http.response.status_code", Value: record.Int64Value(500)}}
 	for _, key := range []string{
 		"db.system.name", "db.namespace", "db.query.text", "http.request.method", "url.full", "messaging.system",
 		"messaging.destination.name", "messaging.url", "rpc.system.name", "rpc.response.status_code",
 	} {
-		want = append(want, reader.Field{Name: key, Value: reader.StringValue("value of " + key)})
+		want = append(want, record.Field{Name: key, Value: record.StringValue("value of " + key)})
 	}
 	span := tracetest.SpanStub{
 		Name: "GET", SpanContext: newRandom(1).spanContext(false), SpanKind: trace.SpanKindClient, Attributes: otelAttrs(want),
@@ -255,8 +255,8 @@ func TestWellKnownAttributesOfSpans(t *testing.T) {
 	}
 	require.NoError(t, x.ExportSpans(context.Background(), tracetest.SpanStubs{span}.Snapshots()))
 	ev := r.event()
-	recordtest.AssertFields(t, want, ev.Fields)
-	assert.Equal(t, reader.StatusError, ev.Status)
+	recordtest.AssertFields(t, want, ev.Fields())
+	assert.Equal(t, record.StatusError, ev.Status)
 	assert.Equal(t, "server", ev.StatusMessage)
 }
 
@@ -278,9 +278,9 @@ func TestPlain(t *testing.T) {
 			rig := newRig(t)
 			rec := rig.writeUsual(i)
 			d := rig.decoder(rec)
-			var ev, interpreted reader.Event
-			require.NoError(t, d.Decode(raw(rec), &ev, &reader.DecodeOptions{Mode: reader.DecodePlain}))
-			assert.Equal(t, reader.KindOther, ev.Kind)
+			var ev, interpreted record.Record
+			require.NoError(t, d.Plain().Decode(raw(rec), &ev))
+			assert.Equal(t, record.KindOther, ev.Kind)
 			assert.Equal(t, c.event, ev.Name)
 			for _, s := range []string{ev.Message, ev.ServiceName, ev.ScopeName, ev.TraceState, ev.SeverityText} {
 				assert.Empty(t, s)
@@ -288,14 +288,14 @@ func TestPlain(t *testing.T) {
 			assert.Empty(t, ev.Resource)
 			assert.Nil(t, ev.Point)
 			assert.True(t, ev.Timestamp.IsZero())
-			require.NoError(t, d.Decode(raw(rec), &interpreted, nil))
-			assert.NotEqual(t, reader.KindOther, interpreted.Kind)
+			require.NoError(t, d.Decode(raw(rec), &interpreted))
+			assert.NotEqual(t, record.KindOther, interpreted.Kind)
 			if ev.Header != nil {
 				assert.Equal(t, interpreted.Header.Name, ev.EventName)
 				return
 			}
 			var names []string
-			for _, f := range ev.Fields {
+			for _, f := range ev.Fields() {
 				names = append(names, f.Name)
 			}
 			var declared []string
@@ -333,9 +333,9 @@ func TestSource(t *testing.T) {
 		require.NoError(t, err)
 		f, err := tracepoint.ParseFormat(text)
 		require.NoError(t, err)
-		d, err := reader.NewDecoder(tracepoint.System, f)
+		d, err := record.NewDecoder(tracepoint.System, f)
 		require.NoError(t, err)
-		got[e.Name] = d.Source()
+		got[e.Name] = string(d.Source())
 	}
 	for name, want := range map[string]string{
 		"slog_info":                        "slog",

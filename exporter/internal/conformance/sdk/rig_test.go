@@ -22,8 +22,8 @@ import (
 
 	"github.com/userevents/userevents-go/internal/recordtest"
 	"github.com/userevents/userevents-go/internal/testscale"
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/reader/otlp"
+	"github.com/userevents/userevents-go/record"
 )
 
 // capture is the transport of an exporter. It keeps the requests that the exporter sends, and answers that they arrived.
@@ -65,9 +65,9 @@ func requests[T any](t *testing.T, c *capture, unmarshal func([]byte) (T, error)
 func converted(t *testing.T, run recordtest.Program) *otlp.Converter {
 	t.Helper()
 	c := otlp.NewConverter(nil)
-	var ev reader.Event
+	var ev record.Record
 	for i, s := range recordtest.Samples(t, run) {
-		require.NoError(t, s.Decoder.Decode(s.Raw, &ev, nil))
+		require.NoError(t, s.Decoder.Decode(s.Raw, &ev))
 		require.Zero(t, ev.Truncated)
 		ev.Time, ev.Monotonic, ev.PID, ev.TID = time.Unix(1800000000, int64(i)), uint64(i+1), 812, 815
 		require.NoError(t, c.Add(&ev))
@@ -239,12 +239,12 @@ func asSchema(v any) {
 }
 
 // asTextBody makes the body of a log record a text, as typed events have it. A body that is empty is null.
-func asTextBody(record any, text string) {
+func asTextBody(logged any, text string) {
 	body := map[string]any{}
 	if text != "" {
 		body["stringValue"] = text
 	}
-	record.(map[string]any)["body"] = body
+	logged.(map[string]any)["body"] = body
 }
 
 // withLinks removes from links whether the linked span is in another program, which events do not tell, and adds the
@@ -281,7 +281,7 @@ func asDouble(v any) {
 // resourceInRecord moves the attributes of the resource to the record, but for the identity of the service: the Common Schema
 // has no other place for them.
 func resourceInRecord(i item) {
-	resource, record := i["resource"].(map[string]any), i["item"].(map[string]any)
+	resource, logged := i["resource"].(map[string]any), i["item"].(map[string]any)
 	list, _ := resource["attributes"].([]any)
 	var kept []any
 	for _, a := range list {
@@ -289,11 +289,11 @@ func resourceInRecord(i item) {
 			kept = append(kept, a)
 			continue
 		}
-		own, _ := record["attributes"].([]any)
-		record["attributes"] = append(own, a)
+		own, _ := logged["attributes"].([]any)
+		logged["attributes"] = append(own, a)
 	}
 	resource["attributes"] = kept
-	sortAttributes(record)
+	sortAttributes(logged)
 }
 
 // clone returns a copy that shares nothing.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/reader"
+	"github.com/userevents/userevents-go/record"
 )
 
 var order = binary.NativeEndian
@@ -119,15 +119,15 @@ func tracingDataOf(formats []format) []byte {
 
 // Record adds a record with a body.
 func (r *Recording) Record(kind uint32, misc uint16, body []byte) {
-	b := record(kind, misc, body)
+	b := encoded(kind, misc, body)
 	r.records, r.stream = append(r.records, b...), append(r.stream, b...)
 }
 
 func (r *Recording) describe(kind uint32, body []byte) {
-	r.stream = append(r.stream, record(kind, 0, body)...)
+	r.stream = append(r.stream, encoded(kind, 0, body)...)
 }
 
-func record(kind uint32, misc uint16, body []byte) []byte {
+func encoded(kind uint32, misc uint16, body []byte) []byte {
 	b := order.AppendUint16(order.AppendUint32(nil, kind), misc)
 	return append(order.AppendUint16(b, uint16(8+len(body))), body...)
 }
@@ -143,7 +143,7 @@ func pair(a, b int32) uint64 {
 }
 
 // Add adds a record of an event. The first one says which time of day the records' clock shows.
-func (r *Recording) Add(id uint64, ev *reader.Event) {
+func (r *Recording) Add(id uint64, ev *record.Record) {
 	r.setClock(ev)
 	b := words(id, 0, pair(ev.PID, ev.TID), ev.Monotonic, pair(int32(ev.CPU), 0), 1)
 	if r.Callchain {
@@ -159,7 +159,7 @@ func (r *Recording) Add(id uint64, ev *reader.Event) {
 	r.Record(Sample, 2, b)
 }
 
-func (r *Recording) setClock(ev *reader.Event) {
+func (r *Recording) setClock(ev *record.Record) {
 	if r.clock == nil {
 		wall := uint64(ev.Time.UnixNano())
 		r.since = wall - ev.Monotonic
