@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/userevents/userevents-go/record"
@@ -20,26 +19,6 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// source is an attached event.
-type source struct {
-	name    string
-	event   *tracefs.Event
-	decoder *record.Decoder
-	task    *task                 // of an event in shared memory, which is that of one process; else nil
-	where   *where.Condition      // that the reader evaluates; nil if the kernel has, or there is none
-	gone    bool                  // detached; guarded by Reader.mu
-	limited limitState            // guarded by Reader.mu
-	role    role                  // of the kernel's events
-	counted bool                  // Options.ProgramLimit counts the records of another source, which has all that this one has
-	added   atomic.Pointer[added] // what additions select; nil if none has selected anything
-
-	// Used by Next only:
-	writer  int32          // process that wrote the last record
-	writers map[int32]bool // running processes that wrote a record; nil beyond maxWriters
-	used    usage          // with Options.Limit or ProgramLimit
-	pause   func()         // disables an event in shared memory until the next second; nil for those of the kernel
-}
-
 // start attaches to the existing events and follows new ones. refused is why the kernel's are not read. On error it closes the session.
 func (r *Reader) start(refused error) error {
 	if r.kernel != nil {
@@ -47,28 +26,22 @@ func (r *Reader) start(refused error) error {
 			r.processes.readAll()
 		}
 		if refused = r.attachAll(); refused != nil {
-			if _, ok := r.session.(memoryReader); !ok || !r.optional(refused) {
+			if r.memory == nil || !r.optional(refused) {
 				return errors.Join(refused, r.Close())
 			}
-			err := r.kernel.Close()
-			r.kernel = nil // no call of ReadInto has begun
-			if err != nil {
+			if err := r.kernel.Close(); err != nil {
 				return errors.Join(err, r.Close())
 			}
+			r.kernel = nil
+			r.join()
 		}
 	}
 	if err := r.begin(refused); err != nil {
 		return errors.Join(err, r.Close())
 	}
 	r.tickAt = time.Now().Add(tickInterval)
-	r.session.SetDeadline(r.tickAt)
+	r.source.SetDeadline(r.tickAt)
 	return nil
-}
-
-// memoryReader is a session that reads shared memory, too.
-type memoryReader interface {
-	events() int // names of those that are attached; the caller holds Reader.mu
-	attachProcess(pid int)
 }
 
 // attachAll attaches to the kernel's events.
@@ -81,18 +54,39 @@ func (r *Reader) attachAll() error {
 		return err
 	}
 	for _, e := range events {
-		if isUserEvents(e.System()) && !r.o.NoFollow {
-			continue // Follow attaches to it
-		}
-		if o := r.match(e); o != nil && !o.Later {
-			src, err := r.kernel.Attach(e.String(), o)
-			r.report(e, src, err)
+		if !isUserEvents(e.System()) || r.o.NoFollow { // else the session follows it
+			r.attach(e)
 		}
 	}
-	if !r.o.NoFollow && slices.ContainsFunc(r.selection.events, pattern.userEvents) {
-		return r.kernel.Follow(r.match, r.report)
+	return r.followKernel()
+}
+
+// attach attaches to an event of the kernel, if it is selected and not attached.
+func (r *Reader) attach(e *tracefs.Event) {
+	if o := r.match(e); o != nil && !o.Later {
+		src, err := r.kernel.Attach(e.String(), o)
+		r.report(e, src, err)
 	}
-	return nil
+}
+
+// attachOthers attaches to the selected events of other systems than user events.
+func (r *Reader) attachOthers() error {
+	events, err := r.listOthers()
+	for _, e := range events {
+		r.attach(e)
+	}
+	return err
+}
+
+// followKernel makes the session attach to user events, if they are selected.
+func (r *Reader) followKernel() error {
+	if r.follows || r.o.NoFollow || !r.selected.Load().userEvents() {
+		return nil
+	}
+	r.follows = true
+	err := r.kernel.Follow(r.match, r.report)
+	r.follows = err == nil
+	return err
 }
 
 // begin ends Open: from now on there are notices of new events. It fails if there is nothing to read.
@@ -100,7 +94,7 @@ func (r *Reader) begin(refused error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.opened = true
-	m, memory := r.session.(memoryReader)
+	memory := r.memory != nil
 	var failed []error
 	for _, n := range r.notices {
 		if n.Err != nil && (!memory || errors.Is(n.Err, errno.EINVAL) || errors.Is(n.Err, fs.ErrInvalid)) { // programs come and go, a filter stays wrong
@@ -110,7 +104,7 @@ func (r *Reader) begin(refused error) error {
 	if memory && refused == nil && len(r.attached) == 0 {
 		refused = r.refusedEach()
 	}
-	attached := len(r.attached) > 0 || memory && m.events() > 0
+	attached := len(r.attached) > 0 || memory && r.memory.Events() > 0
 	denied := errors.Is(refused, fs.ErrPermission)
 	switch {
 	case denied && (attached || len(failed) == 0 && !r.o.NoFollow):
@@ -122,7 +116,7 @@ func (r *Reader) begin(refused error) error {
 		return fmt.Errorf("%w; %d other events cannot be attached either", failed[0], len(failed)-1)
 	case len(failed) > 0:
 		return failed[0]
-	case r.o.NoFollow || !slices.ContainsFunc(r.selection.events, pattern.userEvents):
+	case r.o.NoFollow || !r.selected.Load().userEvents():
 		if !denied {
 			refused = nil // there are none
 		}
@@ -169,23 +163,35 @@ func (r *Reader) refusedEach() error {
 }
 
 // list returns the events that exist and are selected, sorted by name.
-func (r *Reader) list() (events []*tracefs.Event, err error) {
-	have := map[string]bool{}
-	add := func(system, name string) error {
-		e := r.dir.Event(system + ":" + name)
-		if have[e.String()] || !r.selection.wants(system, name) {
-			return nil
+func (r *Reader) list() ([]*tracefs.Event, error) {
+	events, err := r.listOthers()
+	if err != nil || !r.selected.Load().userEvents() {
+		return events, err
+	}
+	status, err := r.dir.Status()
+	if err != nil {
+		return nil, err
+	}
+	r.noTexts = status.Max > 0
+	for _, named := range status.Events {
+		e := r.dir.Event(tracepoint.System + ":" + named.Name)
+		if ok, err := e.Exists(); err == nil && !ok {
+			e = r.dir.Event(tracepoint.MultiSystem + ":" + named.Name)
 		}
-		have[e.String()] = true
-		plan, err := r.plan(e)
-		if err == nil && plan.Never {
-			r.noteNever(e.String())
-		} else if err == nil {
+		if ok, err := r.lists(e); err != nil && !errors.Is(err, fs.ErrNotExist) { // its program has just exited
+			return nil, err
+		} else if ok {
 			events = append(events, e)
 		}
-		return err
 	}
-	for _, p := range r.selection.events {
+	slices.SortFunc(events, func(a, b *tracefs.Event) int { return cmp.Compare(a.String(), b.String()) })
+	return events, nil
+}
+
+// listOthers returns the events of other systems than user events that exist and are selected.
+func (r *Reader) listOthers() (events []*tracefs.Event, err error) {
+	have := map[string]bool{}
+	for _, p := range r.selected.Load().patterns() {
 		if p.userEvents() {
 			continue
 		}
@@ -196,30 +202,31 @@ func (r *Reader) list() (events []*tracefs.Event, err error) {
 			}
 		}
 		for _, name := range names {
-			if err := add(p.system, name); err != nil {
+			e := r.dir.Event(p.system + ":" + name)
+			if have[e.String()] {
+				continue
+			}
+			have[e.String()] = true
+			if ok, err := r.lists(e); err != nil {
 				return nil, err
+			} else if ok {
+				events = append(events, e)
 			}
 		}
 	}
-	if !slices.ContainsFunc(r.selection.events, pattern.userEvents) {
-		return events, nil
-	}
-	status, err := r.dir.Status()
-	if err != nil {
-		return nil, err
-	}
-	r.noTexts = status.Max > 0
-	for _, e := range status.Events {
-		system := tracepoint.System
-		if ok, err := r.dir.Event(e.Name).Exists(); err == nil && !ok {
-			system = tracepoint.MultiSystem
-		}
-		if err := add(system, e.Name); err != nil && !errors.Is(err, fs.ErrNotExist) { // its program has just exited
-			return nil, err
-		}
-	}
-	slices.SortFunc(events, func(a, b *tracefs.Event) int { return cmp.Compare(a.String(), b.String()) })
 	return events, nil
+}
+
+// lists reports whether records of an event can be selected.
+func (r *Reader) lists(e *tracefs.Event) (bool, error) {
+	if !r.selected.Load().names(e.System(), e.Name()) {
+		return false, nil
+	}
+	plan, err := r.plan(e)
+	if err == nil && plan.Never {
+		r.noteNever(e.String())
+	}
+	return err == nil && !plan.Never, err
 }
 
 // namesIn returns the names of the events of a system.
@@ -236,36 +243,25 @@ func (r *Reader) namesIn(system string) (names []string, err error) {
 	return names, nil
 }
 
-// plan returns where Options.Where is evaluated for an event that was selected by its name.
+// plan returns where the conditions are evaluated for an event that was selected by its name.
 func (r *Reader) plan(e *tracefs.Event) (where.Plan, error) {
-	if r.o.Where == nil && r.o.Kinds == nil && isUserEvents(e.System()) {
+	s := *r.selected.Load()
+	if !s.conditional() && isUserEvents(e.System()) {
 		return where.Plan{}, nil
 	}
 	f, err := e.Format()
-	if err != nil || r.o.Where == nil && r.o.Kinds == nil {
+	if err != nil || !s.conditional() {
 		return where.Plan{}, err
 	}
 	d, err := record.NewDecoder(e.System(), f)
 	if err != nil {
 		return where.Plan{}, fmt.Errorf("decoding event %s: %w", e, err)
 	}
-	if !r.o.wantsKind(d) {
-		return where.Plan{Never: true}, nil
-	}
-	if r.o.Where == nil {
-		return where.Plan{}, nil
-	}
-	plan := r.planFor(d)
+	plan := r.choose(s, e.System(), e.Name(), d).plan
 	if r.o.Read == ReadCounts && len(plan.Reader) > 0 {
 		err = fmt.Errorf("the kernel does not evaluate %s, and counts no records of %s: %w", strings.Join(plan.Reader, " nor "), e, fs.ErrInvalid)
 	}
 	return plan, err
-}
-
-// wantsKind reports whether the options select an event by the kind of its records.
-func (o *Options) wantsKind(d *record.Decoder) bool {
-	kind, one := d.Kind()
-	return o.Kinds == nil || !one || slices.Contains(o.Kinds, kind)
 }
 
 // noteNever notes an event none of whose records can meet the condition.
@@ -282,7 +278,7 @@ const maxKinds = 4096
 
 // match returns the options for attaching to an event, or nil to skip it. Goroutines of the session call it, too.
 func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
-	if !r.selection.wants(e.System(), e.Name()) {
+	if !r.selected.Load().names(e.System(), e.Name()) {
 		return nil
 	}
 	if r.isLeftOut(e.String()) {
@@ -297,107 +293,51 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 		r.noteNever(e.String())
 		return nil
 	}
-	return r.admit(e, true, perf.AttachOptions{Filter: plan.Kernel, CountOnly: r.o.Read == ReadCounts})
-}
-
-// admit returns the options with the rings of an event that Options, or else additions, select, and takes room for it. It returns nil if it is
-// attached, and what leaveOut returns if there is no room.
-func (r *Reader) admit(e *tracefs.Event, forOptions bool, o perf.AttachOptions) *perf.AttachOptions {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gonePaused(e.String(), forOptions)
-	attached := r.attachedFor(forOptions)
-	if attached[e.String()] {
+	r.gonePaused(e.String())
+	if r.attached[e.String()] != nil {
 		return nil
 	}
 	if !r.hasRoom() {
 		return r.leaveOut(e.String())
 	}
-	attached[e.String()] = true
-	if r.errorRings && hasErrors(e.System(), e.Name()) {
-		o.Ring = errorRing
-	}
-	if r.o.limited() {
-		o.PausedRing = limitedRing
-	}
-	return &o
+	added := &event{name: e.String(), tracepoint: e, filter: plan.Kernel, writers: map[int32]bool{}}
+	r.attached[added.name] = added
+	r.events[added] = true
+	return r.attachOptions(added, plan.Kernel)
 }
-
-// Names of rings that a flood of other records does not fill: those of errors, and those of events that were above a limit, the floods.
-const (
-	errorRing   = "errors"
-	limitedRing = "limited"
-)
 
 // report records the result of attaching to an event that match selected.
-func (r *Reader) report(e *tracefs.Event, src *perf.Source, err error) {
-	r.reported(e, src, err, r.attached)
-}
-
-// reported records the result of attaching to an event, whose name is among the attached ones meanwhile.
-func (r *Reader) reported(e *tracefs.Event, src *perf.Source, err error, attached map[string]bool) {
-	role := optionsToo
-	if err == nil {
-		var s *source
-		if s, err = r.sourceOf(src); err != nil {
-			err = errors.Join(err, r.kernel.detach(src))
-		} else {
-			role = s.role
-		}
-	}
-	var gap time.Duration
-	if err == nil && role == optionsToo {
-		gap = r.kernel.gap(src)
-	}
+func (r *Reader) report(of *tracefs.Event, src attached, err error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	gap = max(gap, r.leftOutFor(e.String()))
-	if err != nil {
-		delete(attached, e.String())
-		if errors.Is(err, fs.ErrNotExist) && isUserEvents(e.System()) || errors.Is(err, os.ErrClosed) {
-			return // the program has exited, or the caller has stopped
-		}
-		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
-		return
-	}
-	if r.opened && role != elsewhere { // Open reports no existing events
-		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.String(), Gap: gap})
-	}
-}
-
-// sourceOf returns the state of a source. It creates the state if the first record comes before report. The format of
-// an event does not change while it is attached.
-func (r *Reader) sourceOf(src *perf.Source) (*source, error) {
-	r.mu.Lock()
-	s := r.sources[src]
+	e := r.attached[of.String()]
 	r.mu.Unlock()
-	if s != nil {
-		return s, nil
+	if err == nil {
+		if _, err = r.readingOf(e); err != nil {
+			err = errors.Join(err, src.Detach())
+		}
 	}
-	e := r.kernel.describe(src)
-	f, err := e.Format()
-	if err != nil {
-		return nil, err
+	if r.reported(e, src, err) {
+		r.update(e) // the selection may have changed meanwhile
 	}
-	d, err := record.NewDecoder(e.System(), f)
-	if err != nil {
-		return nil, fmt.Errorf("decoding event %s: %w", e, err)
-	}
-	s = &source{name: e.String(), event: e, decoder: d, writers: map[int32]bool{}}
-	a, isAdded := r.kernel.tag(src).(*added)
-	switch {
-	case isAdded:
-		s.role, s.where = a.role, r.o.Where
-		s.counted = a.role == elsewhere && r.planFor(d).Kernel == ""
-		s.added.Store(a)
-	case r.o.Where != nil && len(r.planFor(d).Reader) > 0:
-		s.where = r.o.Where
-	}
+}
+
+// reported notes that an event is attached, or why it is not, and reports whether it is.
+func (r *Reader) reported(e *event, src attached, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if other := r.sources[src]; other != nil { // that another goroutine has made meanwhile
-		return other, nil
+	leftOut := r.leftOutFor(e.name)
+	if err != nil {
+		delete(r.attached, e.name)
+		delete(r.events, e)
+		if !(errors.Is(err, fs.ErrNotExist) && isUserEvents(e.tracepoint.System()) || errors.Is(err, os.ErrClosed)) { // else the program has exited, or the caller has stopped
+			r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
+		}
+		return false
 	}
-	r.sources[src] = s
-	return s, nil
+	if e.first = src; r.opened { // Open reports no existing events
+		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.name, Gap: max(src.Gap(), leftOut)})
+	}
+	return true
 }

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -168,7 +169,7 @@ func mayBeInside(p *record.Process, path string) bool {
 	return n.ContainerID == "" && n.PodUID == "" || n.ContainerID != "" && strings.Contains(p.Cgroup, n.ContainerID)
 }
 
-func (p *processes) made(r *perf.Record) {
+func (p *processes) made(r *live.Record) {
 	if p.cgroups != nil {
 		p.cgroups.add(r.CgroupID, string(r.CgroupPath))
 	}

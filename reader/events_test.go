@@ -123,7 +123,7 @@ func TestEventsContext(t *testing.T) {
 func TestEventsContextOfUnselected(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Where: condition(`not (message =~ "^not")`)})
+	r := m.mustOpen(Options{Selection: Selection{Where: condition(`not (message =~ "^not")`)}})
 	for range 100 {
 		l.Info("not selected")
 	}
@@ -177,7 +177,7 @@ func TestEventsConcurrent(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Read: ReadSnapshot, Where: condition("not (level <= info and tid > 0)")})
+	r := m.mustOpen(Options{Read: ReadSnapshot, Selection: Selection{Where: condition("not (level <= info and tid > 0)")}})
 	snapshot := func() (got []string) {
 		require.NoError(t, r.Snapshot(func(ev *record.Record) error {
 			assert.Equal(t, "myapp", ev.Process.Comm)
@@ -218,33 +218,44 @@ func TestNoPlaceForEvents(t *testing.T) {
 // TestUndecoded: all records are returned without decoding, with a condition each once.
 func TestUndecoded(t *testing.T) {
 	all := []string{"myapp_info", "myapp_warn", "myapp_error", "myapp_request", "myapp_info"}
-	testUndecoded(t, Options{Excludes: []string{"*_debug"}}, all)
-	testUndecoded(t, Options{Where: condition("level >= info")}, all[:4])
+	testUndecoded(t, Selection{Excludes: []string{"*_debug"}}, all, all[:4])
+	testUndecoded(t, Selection{Excludes: []string{"*_debug"}, Where: condition("not has(status)")}, all, []string{"myapp_info", "myapp_warn", "myapp_error"})
 }
 
-func testUndecoded(t *testing.T, o Options, want []string) {
+func testUndecoded(t *testing.T, selected Selection, want, wantSelected []string) {
 	t.Helper()
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	o.Undecoded = true
-	r := m.mustOpen(o)
+	r := m.mustOpen(Options{Selection: selected})
+	_, err := r.NextUndecoded(nil)
+	assert.ErrorIs(t, err, fs.ErrInvalid)
 	logAll(l)
 	l.Info("request", "status", 200)
-	var ev record.Record
-	var names []string
+	var u Undecoded
+	var rec record.Record
+	var names, taken []string
+	r.SetDeadline(time.Now().Add(-1))
 	for range want {
-		require.NoError(t, r.Next(&ev))
-		names = append(names, ev.Name)
-		assert.Equal(t, "user_events", ev.System)
-		assert.Equal(t, "myapp", ev.Process.Comm)
-		assert.Equal(t, record.KindOther, ev.Kind)
-		assert.Empty(t, ev.Message)
-		assert.Empty(t, ev.Fields())
-		var decoded record.Record
-		require.NoError(t, ev.Decoder.Decode(ev.Raw, &decoded))
-		assert.NotEmpty(t, decoded.Message+decoded.EventName)
+		raw, err := r.NextUndecoded(&u)
+		require.NoError(t, err)
+		assert.Equal(t, "myapp", u.Process.Comm)
+		selected, _ := u.Decode(raw, &rec)
+		names = append(names, rec.Name)
+		assert.Equal(t, "user_events", rec.System)
+		assert.Equal(t, u.Time, rec.Time)
+		assert.Equal(t, u.Process, rec.Process)
+		assert.NotEmpty(t, rec.Message+rec.EventName)
+		if selected {
+			taken = append(taken, rec.Name)
+		}
 	}
 	assert.Equal(t, want, names)
+	assert.Equal(t, wantSelected, taken)
+	st := r.State()
+	assert.Equal(t, uint64(len(wantSelected)), st.Selected)
+	assert.Equal(t, uint64(len(want)), st.Selected+st.Unselected+st.Copies)
+	own, _ := (&Undecoded{Decoder: u.Decoder}).Decode(rec.Raw, &rec)
+	assert.True(t, own)
 }
 
 // TestReaderMemoryBounded: a long read of the records of very many short-lived processes takes a bounded amount of memory, also
@@ -255,7 +266,7 @@ func TestReaderMemoryBounded(t *testing.T) {
 	h, err := sloghandler.New("short", &sloghandler.Options{Provider: m.program()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
-	r := m.mustOpen(Options{Events: []string{"short_info"}})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"short_info"}}})
 	logger := slog.New(h)
 	read := 0
 	run := func(from, to int32) {
@@ -290,7 +301,9 @@ func TestReaderMemoryBounded(t *testing.T) {
 	assert.Greater(t, read, 2*some-1024, "all records are read")
 	assert.LessOrEqual(t, len(r.processes.known), maxProcesses)
 	assert.LessOrEqual(t, len(r.processes.exited), maxExited)
-	assert.LessOrEqual(t, len(r.source.writers), maxWriters)
+	for e := range r.events {
+		assert.LessOrEqual(t, len(e.writers), maxWriters)
+	}
 	assert.Empty(t, r.noMainThread)
-	assert.Len(t, r.sources, 1)
+	assert.Len(t, r.events, 1)
 }

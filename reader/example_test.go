@@ -24,9 +24,8 @@ func ExampleReader_Events() {
 		log.Fatal(err)
 	}
 	r, err := reader.Open(&reader.Options{
-		Events: []string{"myapp"},
-		Where:  where,
-		Notify: func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },
+		Selection: reader.Selection{Events: []string{"myapp"}, Where: where},
+		Notify:    func(n reader.Notice) { fmt.Fprintln(os.Stderr, n.Kind, n.Event, n.Count, n.Err) },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -33,7 +33,7 @@ func TestErrorsSurviveFlood(t *testing.T) {
 	h, err := sloghandler.New("flooded", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Events: []string{"flooded"}, BufferSize: 1})
+	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Selection: reader.Selection{Events: []string{"flooded"}}, BufferSize: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	logger := slog.New(h)
@@ -75,7 +75,7 @@ func TestEventsOfKernel(t *testing.T) {
 	h, err := sloghandler.New("kept", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Events: []string{"kept"}, BufferSize: 1, Latency: time.Millisecond})
+	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Selection: reader.Selection{Events: []string{"kept"}}, BufferSize: 1, Latency: time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 	logger := slog.New(h)
@@ -142,8 +142,8 @@ func TestLimitOfEndedProgram(t *testing.T) {
 	require.NoError(t, err)
 	var notices []reader.Notice
 	r, err := reader.Open(&reader.Options{
-		Tracefs: fs.Path(),
-		Events:  []string{"limit_ended"}, Limit: 1, Latency: time.Millisecond, Poll: time.Millisecond,
+		Tracefs:   fs.Path(),
+		Selection: reader.Selection{Events: []string{"limit_ended"}}, Limit: 1, Latency: time.Millisecond, Poll: time.Millisecond,
 		Notify: func(n reader.Notice) { notices = append(notices, n) },
 	})
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestContainerOfShortProcess(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, os.WriteFile(control, []byte("-memory"), 0)) })
 
 	register()
-	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Events: []string{"short_process"}, CgroupID: true})
+	r, err := reader.Open(&reader.Options{Tracefs: fs.Path(), Selection: reader.Selection{Events: []string{"short_process"}}, CgroupID: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 

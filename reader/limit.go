@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -58,7 +60,7 @@ type usage struct {
 }
 
 // add adds a record. It reports whether the record is the first one of its second.
-func (u *usage) add(rec *perf.Record) (first bool) {
+func (u *usage) add(rec *live.Record) (first bool) {
 	if second := rec.Monotonic / uint64(time.Second); second > u.second { // others come late
 		*u, first = usage{second: second}, true
 	}
@@ -73,58 +75,67 @@ func (u *usage) exceeds(limit ProgramLimit, parts int) bool {
 
 // limit counts a record, and disables its event for the rest of the second if there are too many. Those that were
 // written until then are read, too: they are there, and programs have paid for them.
-func (r *Reader) limit(s *source, rec *perf.Record, writer *task) {
-	if s.event != nil && !isUserEvents(s.event.System()) {
+func (r *Reader) limit(e *event, rec *live.Record, writer *task) {
+	if e.tracepoint != nil && !isUserEvents(e.tracepoint.System()) {
 		return
 	}
-	first := s.used.add(rec)
-	if !s.counted {
-		if writer.used.add(rec) {
-			writer.events = 0
-		}
-		if first {
-			writer.events++
-		}
+	first := e.used.add(rec)
+	if writer.used.add(rec) {
+		writer.events = 0
+	}
+	if first {
+		writer.events++
 	}
 	// Programs in shared memory keep to Options.Limit themselves.
-	over := r.o.Limit > 0 && s.pause == nil && s.used.records > r.o.Limit
-	over = over || writer.used.exceeds(r.o.ProgramLimit, 1) && s.used.exceeds(r.o.ProgramLimit, max(writer.events, 1))
+	over := r.o.Limit > 0 && e.pause == nil && e.used.records > r.o.Limit
+	over = over || writer.used.exceeds(r.o.ProgramLimit, 1) && e.used.exceeds(r.o.ProgramLimit, max(writer.events, 1))
 	if !over {
 		return
 	}
-	if s.pause != nil {
-		s.pause()
+	if e.pause != nil {
+		e.pause()
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.limited != unlimited || s.gone || r.closed {
+	if e.limited != unlimited || e.gone || e.first == nil || r.closed {
 		return
 	}
-	s.limited = pausing
+	e.limited = pausing
 	if r.resumeAt.IsZero() {
 		r.resumeAt = time.Now().Add(untilSecond(rec))
 		r.setDeadline()
 	}
-	src := rec.Source // Next reads another record meanwhile
-	r.background.Go(func() { r.pause(src, s) })
+	r.background.Go(func() { r.pause(e) })
 }
 
 // untilSecond returns how long it takes until CLOCK_MONOTONIC, of which a record has the time, begins a second.
-func untilSecond(rec *perf.Record) time.Duration {
+func untilSecond(rec *live.Record) time.Duration {
 	now := time.Duration(rec.Monotonic) + time.Since(rec.Time)
 	return min(time.Second-now%time.Second, time.Second) // the clock may have been set
 }
 
 // pause detaches from an event, which takes the kernel about 30 ms. Next reads on meanwhile.
-func (r *Reader) pause(src *perf.Source, s *source) {
-	err := r.kernel.pause(src)
+func (r *Reader) pause(e *event) {
+	err := r.each(e, attached.Pause)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.limited = paused
+	e.limited = paused
 	if err != nil {
-		r.notifyLocked(Notice{Kind: NoticeFailed, Event: s.name, Err: err})
+		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
 	}
+}
+
+// each calls f with what is attached to an event.
+func (r *Reader) each(e *event, f func(attached) error) error {
+	r.mu.Lock()
+	first, rest := e.first, e.rest
+	r.mu.Unlock()
+	err := f(first)
+	if rest != nil {
+		err = errors.Join(err, f(rest))
+	}
+	return err
 }
 
 // resume attaches again to the events whose second is over.
@@ -135,12 +146,12 @@ func (r *Reader) resume(now time.Time) {
 		return
 	}
 	r.resumeAt = time.Time{}
-	due := map[*perf.Source]*source{}
-	for src, s := range r.sources {
-		switch s.limited {
+	var due []*event
+	for e := range r.events {
+		switch e.limited {
 		case paused:
-			s.limited = resuming
-			due[src] = s
+			e.limited = resuming
+			due = append(due, e)
 		case pausing: // since a moment ago, or the kernel takes long
 			r.resumeAt = now.Add(10 * time.Millisecond)
 		}
@@ -150,42 +161,40 @@ func (r *Reader) resume(now time.Time) {
 		return
 	}
 	r.background.Go(func() {
-		for src, s := range due {
-			r.resumed(src, s, r.kernel.resume(src))
+		for _, e := range due {
+			r.resumed(e, r.each(e, attached.Resume))
 		}
 	})
 }
 
 // resumed notes that an event is attached again, or else that it is not: its programs may have ended.
-func (r *Reader) resumed(src *perf.Source, s *source, err error) {
+func (r *Reader) resumed(e *event, err error) {
 	if err != nil {
-		err = errors.Join(err, r.kernel.detach(src))
+		err = errors.Join(err, r.detach(e))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.limited = unlimited
-	if err == nil || s.gone {
+	e.limited = unlimited
+	if err == nil || e.gone {
 		return
 	}
-	s.gone = true
-	delete(r.attachedAs(s), s.name) // the session may attach to it again
+	e.gone = true
+	delete(r.attached, e.name) // the session may attach to it again
 	switch {
 	case errors.Is(err, os.ErrClosed):
 	case errors.Is(err, fs.ErrNotExist):
-		r.notifyLocked(Notice{Kind: NoticeDetached, Event: s.name})
+		r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
 	default:
-		r.notifyLocked(Notice{Kind: NoticeFailed, Event: s.name, Err: err})
+		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
 	}
 }
 
-// gonePaused forgets an event that appears for Options, or for additions, while it is paused: so it was gone meanwhile. The caller holds mu.
-func (r *Reader) gonePaused(name string, forOptions bool) {
-	for src, s := range r.sources {
-		if s.name == name && s.limited != unlimited && !s.gone && (s.role == optionsToo) == forOptions {
-			s.gone = true
-			delete(r.attachedAs(s), name)
-			r.background.Go(func() { _ = r.kernel.detach(src) }) // it has no descriptors
-		}
+// gonePaused forgets an event that appears while it is paused: so it was gone meanwhile. The caller holds mu.
+func (r *Reader) gonePaused(name string) {
+	if e := r.attached[name]; e != nil && e.limited != unlimited {
+		e.gone = true
+		delete(r.attached, name)
+		r.background.Go(func() { _ = r.detach(e) }) // it has no descriptors
 	}
 }
 
@@ -208,7 +217,7 @@ func (r *Reader) checkLimits(events int) error {
 	if r.most > 0 && events > r.most && !r.o.Partial {
 		return fmt.Errorf("%d events match, and at most %d are allowed: %w", events, r.most, ErrTooManyEvents)
 	}
-	st, err := r.session.Stats()
+	st, err := r.source.Stats()
 	if err != nil {
 		return err
 	}
@@ -238,7 +247,7 @@ type leftOut struct{ since, asked time.Time }
 const forgetLeftOut = time.Minute
 
 // hasRoom reports whether another event of the kernel may be attached. The caller holds mu.
-func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached)+len(r.attachedAdded) < r.most }
+func (r *Reader) hasRoom() bool { return r.most == 0 || len(r.attached)+r.rests < r.most }
 
 // leaveOut notes that there is no room for an event, and returns what match returns then. With Options.Partial it is looked at again. The
 // caller holds mu.

@@ -30,7 +30,7 @@ import (
 func TestMemoryLimit(t *testing.T) {
 	testscale.HostOnly(t)
 	const limit = 20
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_limit"}, Excludes: []string{"*_request"}, Limit: limit, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_limit"}, Excludes: []string{"*_request"}}, Limit: limit, Poll: time.Millisecond})
 	l := slog.New(memoryProgram(t, "mem_limit"))
 	began := time.Now()
 	failures, seconds, read := 0, map[uint64]int{}, map[string]int{}
@@ -107,7 +107,7 @@ func flood(t *testing.T, enabled func() bool, write func()) {
 func TestMemoryShare(t *testing.T) {
 	testscale.HostOnly(t)
 	r, notices := openMemory(t, reader.Options{
-		Events: []string{"mem_share"}, Excludes: []string{"*_request"}, ProgramLimit: reader.ProgramLimit{Bytes: 10_000}, Poll: time.Millisecond,
+		Selection: reader.Selection{Events: []string{"mem_share"}, Excludes: []string{"*_request"}}, ProgramLimit: reader.ProgramLimit{Bytes: 10_000}, Poll: time.Millisecond,
 	})
 	l := slog.New(memoryProgram(t, "mem_share"))
 	written, read := map[string]int{}, map[string]int{}
@@ -150,32 +150,33 @@ func TestMemoryShare(t *testing.T) {
 	assert.Equal(t, st.Total.LimitedTimes, times)
 }
 
-// TestMemoryAdditions: records are selected while a Reader runs, of events in shared memory.
-func TestMemoryAdditions(t *testing.T) {
+// TestMemorySelect: records are selected while a Reader runs, of events in shared memory.
+func TestMemorySelect(t *testing.T) {
 	testscale.HostOnly(t)
-	testAdditions(t, uevents.TransportMemory, reader.TransportMemory)
+	testSelect(t, uevents.TransportMemory, reader.TransportMemory)
 }
 
-// TestKernelAdditions: the same for the kernel's events.
-func TestKernelAdditions(t *testing.T) {
+// TestKernelSelect: the same for the kernel's events.
+func TestKernelSelect(t *testing.T) {
 	kerneltest.Require(t)
-	testAdditions(t, uevents.TransportKernel, reader.TransportKernel)
+	testSelect(t, uevents.TransportKernel, reader.TransportKernel)
 }
 
-// additionsRig is a program that logs, and a Reader that selects its warnings with an even number.
-type additionsRig struct {
+// selectRig is a program that logs, and a Reader that is opened for its warnings with an even number.
+type selectRig struct {
 	t    *testing.T
 	r    *reader.Reader
 	h    slog.Handler
+	base reader.Selection
 	got  map[string]int // by level and number
 	last int            // number of the last record
-	warn int            // how many warnings Options select
+	warn int            // how many warnings it was opened for
 }
 
-func (a *additionsRig) enabled(l slog.Level) bool { return a.h.Enabled(a.t.Context(), l) }
+func (a *selectRig) enabled(l slog.Level) bool { return a.h.Enabled(a.t.Context(), l) }
 
 // log writes a record of each level, with the next number, and reads what is ready.
-func (a *additionsRig) log() {
+func (a *selectRig) log() {
 	a.last++
 	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelWarn} {
 		slog.New(a.h).Log(a.t.Context(), l, "message", "n", a.last)
@@ -186,22 +187,21 @@ func (a *additionsRig) log() {
 	a.read()
 }
 
-func (a *additionsRig) read() {
+func (a *selectRig) read() {
 	ready(a.t, a.r, func(ev *record.Record) {
-		require.NoError(a.t, ev.Decoder.Decode(ev.Raw, ev))
 		n, _ := where.ValueOf("n")(ev)
 		a.got[ev.Severity.String()+"/"+n.String()]++
 	})
 }
 
 // until logs and reads until a condition holds.
-func (a *additionsRig) until(condition func() bool) {
+func (a *selectRig) until(condition func() bool) {
 	a.t.Helper()
 	testscale.Eventually(a.t, func() bool { a.log(); return condition() }, "%v", &a.got)
 }
 
-// all reads until the warnings that Options select are there, and checks that each is there once.
-func (a *additionsRig) all() {
+// all reads until the warnings are there that it was opened for, and checks that each is there once.
+func (a *selectRig) all() {
 	a.t.Helper()
 	count := func() (n int) {
 		for i := 2; i <= a.last; i += 2 {
@@ -215,8 +215,8 @@ func (a *additionsRig) all() {
 	}
 }
 
-// newAdditionsRig opens both.
-func newAdditionsRig(t *testing.T, name string, transport uevents.Transport, o *reader.Options) *additionsRig {
+// newSelectRig opens both.
+func newSelectRig(t *testing.T, name string, transport uevents.Transport, o *reader.Options) *selectRig {
 	t.Helper()
 	p, err := uevents.Open(&uevents.Options{Transport: transport})
 	require.NoError(t, err)
@@ -224,17 +224,22 @@ func newAdditionsRig(t *testing.T, name string, transport uevents.Transport, o *
 	h, err := sloghandler.New(name, &sloghandler.Options{Provider: p})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, h.Close()) })
-	o.Events, o.Undecoded = []string{name + "_warn"}, true
+	o.Events = []string{name + "_warn"}
 	o.Latency, o.Poll = time.Millisecond, time.Millisecond
 	r, err := reader.Open(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
-	return &additionsRig{t: t, r: r, h: h, got: map[string]int{}}
+	return &selectRig{t: t, r: r, h: h, base: o.Selection, got: map[string]int{}}
 }
 
-func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transport) {
+// add selects records beside those that the Reader was opened for.
+func (a *selectRig) add(list ...reader.Selection) error {
+	return a.r.Select(append([]reader.Selection{a.base}, list...)...)
+}
+
+func testSelect(t *testing.T, transport uevents.Transport, read reader.Transport) {
 	where := condition("n & 0xffff and not (n =~ '[13579]$')")
-	a := newAdditionsRig(t, "additions", transport, &reader.Options{Where: where, Transport: read, Processes: []int{os.Getpid()}})
+	a := newSelectRig(t, "selects", transport, &reader.Options{Selection: reader.Selection{Where: where, Processes: []int{os.Getpid()}}, Transport: read})
 	r := a.r
 	a.until(func() bool { return a.last == 20 })
 	a.all()
@@ -242,10 +247,10 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 	assert.False(t, a.enabled(slog.LevelDebug))
 
 	// Another level, and other records of the level that is attached.
-	require.NoError(t, r.Add([]reader.Addition{
-		{Events: []string{"additions"}, Excludes: []string{"additions_warn"}},
-		{Events: []string{"additions_warn"}, Where: condition("n in (31, 33, 34)")},
-	}))
+	require.NoError(t, a.add(
+		reader.Selection{Events: []string{"selects"}, Excludes: []string{"selects_warn"}},
+		reader.Selection{Events: []string{"selects_warn"}, Where: condition("n in (31, 33, 34)")},
+	))
 	a.until(func() bool { return a.enabled(slog.LevelDebug) && a.last > 40 })
 	debug := a.last + 1
 	a.until(func() bool { return a.got["DEBUG/"+strconv.Itoa(debug)] > 0 })
@@ -255,19 +260,19 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 		assert.Equal(t, 1, a.got["WARN/31"])
 	}
 
-	// Wrong additions change nothing.
-	for _, wrong := range []string{"", "sched:sched_switch", "["} {
-		assert.ErrorIs(t, r.Add([]reader.Addition{{Events: []string{wrong}}}), fs.ErrInvalid, wrong)
+	// A wrong selection changes nothing.
+	for _, wrong := range []string{"", "["} {
+		assert.ErrorIs(t, a.add(reader.Selection{Events: []string{wrong}}), fs.ErrInvalid, wrong)
 	}
 	assert.True(t, a.enabled(slog.LevelDebug))
 
 	// Other records of the same events.
-	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"additions_warn"}}}))
+	require.NoError(t, a.add(reader.Selection{Events: []string{"selects_warn"}}))
 	a.until(func() bool { return !a.enabled(slog.LevelDebug) && a.got["WARN/"+strconv.Itoa(a.last/2*2-1)] > 0 })
 	a.all()
 
-	// Without additions, the events of Options go on.
-	require.NoError(t, r.Add(nil))
+	// Those that it was opened for go on.
+	require.NoError(t, a.add())
 	a.until(func() bool { return a.last%2 == 0 })
 	a.all()
 	testscale.Eventually(t, func() bool { // the kernel takes a moment
@@ -281,19 +286,18 @@ func testAdditions(t *testing.T, transport uevents.Transport, read reader.Transp
 	assert.True(t, a.enabled(slog.LevelWarn))
 
 	// They come back.
-	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"additions_debug"}}}))
+	require.NoError(t, a.add(reader.Selection{Events: []string{"selects_debug"}}))
 	a.until(func() bool { return a.got["DEBUG/"+strconv.Itoa(a.last)] > 0 })
 	a.all()
 	require.NoError(t, r.Close())
-	assert.ErrorIs(t, r.Add(nil), os.ErrClosed)
-	assert.Error(t, r.Add([]reader.Addition{{Events: []string{"additions"}}}))
+	assert.ErrorIs(t, a.add(), os.ErrClosed)
+	assert.Error(t, a.add(reader.Selection{Events: []string{"selects"}}))
 }
 
-// TestKernelAdditionsFiltered: the kernel drops records that Options do not select, and additions have them all the same.
-func TestKernelAdditionsFiltered(t *testing.T) {
+// TestKernelSelectFiltered: the kernel drops records that are not selected when the Reader is opened, and another selection has them all the same.
+func TestKernelSelectFiltered(t *testing.T) {
 	fs := kerneltest.Require(t)
-	a := newAdditionsRig(t, "filtered", uevents.TransportKernel, &reader.Options{Tracefs: fs.Path(), Where: condition("level >= warn2")})
-	r := a.r
+	a := newSelectRig(t, "filtered", uevents.TransportKernel, &reader.Options{Tracefs: fs.Path(), Selection: reader.Selection{Where: condition("level >= warn2")}})
 	log := func() {
 		a.last++
 		slog.New(a.h).Log(t.Context(), slog.LevelWarn, "message", "n", a.last)
@@ -301,9 +305,9 @@ func TestKernelAdditionsFiltered(t *testing.T) {
 		a.read()
 	}
 	log()
-	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"filtered_warn"}}}))
+	require.NoError(t, a.add(reader.Selection{Events: []string{"filtered_warn"}}))
 	testscale.Eventually(t, func() bool { log(); return a.got["WARN/"+strconv.Itoa(a.last-1)] > 0 }, "%v", &a.got)
-	require.NoError(t, r.Add(nil))
+	require.NoError(t, a.add())
 	testscale.Eventually(t, func() bool { log(); a.read(); return a.last > 100 && a.got["WARN/"+strconv.Itoa(a.last-1)] == 0 }, "%v", &a.got)
 	testscale.Eventually(t, func() bool { a.read(); return a.got["WARN2/"+strconv.Itoa(a.last)] > 0 }, "%v", &a.got)
 	assert.Zero(t, a.got["WARN/1"])
@@ -312,16 +316,16 @@ func TestKernelAdditionsFiltered(t *testing.T) {
 	}
 }
 
-// TestMemoryAdditionsMaxEvents: additions that replace others find the room of these.
-func TestMemoryAdditionsMaxEvents(t *testing.T) {
+// TestMemorySelectMaxEvents: events that replace others find the room of these.
+func TestMemorySelectMaxEvents(t *testing.T) {
 	testscale.HostOnly(t)
-	r, notices := openMemory(t, reader.Options{Events: []string{"none"}, MaxEvents: 1, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"none"}}, MaxEvents: 1, Poll: time.Millisecond})
 	p := provider(t)
 	first, second := register(t, p, "mem_swap_a"), register(t, p, "mem_swap_b")
 	for range 3 {
-		require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_swap_b"}}}))
+		require.NoError(t, r.Select(reader.Selection{Events: []string{"mem_swap_b"}}))
 		poll(t, r, func() bool { return second.Enabled() && !first.Enabled() })
-		require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_swap_a"}}}))
+		require.NoError(t, r.Select(reader.Selection{Events: []string{"mem_swap_a"}}))
 		poll(t, r, func() bool { return first.Enabled() && !second.Enabled() })
 	}
 	for _, n := range notices() {
@@ -329,32 +333,50 @@ func TestMemoryAdditionsMaxEvents(t *testing.T) {
 	}
 }
 
-// TestMemoryAdditionsKinds: an event that additions alone select is none of Options that is never attached.
-func TestMemoryAdditionsKinds(t *testing.T) {
+// TestMemorySelectKinds: an event without records of the kinds is not attached, and another selection may be all that it lacks.
+func TestMemorySelectKinds(t *testing.T) {
 	testscale.HostOnly(t)
-	r, _ := openMemory(t, reader.Options{Events: []string{"none"}, Kinds: []record.Kind{record.KindMetric}, Poll: time.Millisecond})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"none"}}, Poll: time.Millisecond})
 	h := memoryProgram(t, "mem_kinds")
-	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"mem_kinds"}}}))
+	metrics := reader.Selection{Events: []string{"mem_kinds"}, Kinds: []record.Kind{record.KindMetric}}
+	require.NoError(t, r.Select(metrics))
 	looks := 0
 	poll(t, r, func() bool { looks++; return looks > 10 })
 	assert.False(t, h.Enabled(t.Context(), slog.LevelError))
-	assert.Zero(t, r.State().NeverMatch)
+	assert.Equal(t, 5, r.State().NeverMatch)
+	require.NoError(t, r.Select(metrics, reader.Selection{Events: []string{"mem_kinds_error"}}))
+	poll(t, r, func() bool { return h.Enabled(t.Context(), slog.LevelError) })
+	assert.Equal(t, 4, r.State().NeverMatch)
 }
 
-// TestKernelAdditionsShare: records that the kernel drops for Options, and that additions have, are a part of the share, too.
-func TestKernelAdditionsShare(t *testing.T) {
+// TestMemorySelectProcesses: the programs of another selection are attached to in place of others.
+func TestMemorySelectProcesses(t *testing.T) {
+	testscale.HostOnly(t)
+	other := reader.Selection{Events: []string{"mem_others"}, Processes: []int{1}}
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_others"}}, Poll: time.Millisecond})
+	h := memoryProgram(t, "mem_others")
+	for range 3 {
+		poll(t, r, func() bool { return h.Enabled(t.Context(), slog.LevelInfo) })
+		require.NoError(t, r.Select(other))
+		poll(t, r, func() bool { return !h.Enabled(t.Context(), slog.LevelInfo) })
+		require.NoError(t, r.Select(reader.Selection{Events: []string{"mem_others"}, Processes: []int{os.Getpid()}}))
+	}
+}
+
+// TestKernelSelectShare: records of the second source of a divided event are a part of the share, too.
+func TestKernelSelectShare(t *testing.T) {
 	fs := kerneltest.Require(t)
-	a := newAdditionsRig(t, "addshare", uevents.TransportKernel, &reader.Options{
-		Tracefs: fs.Path(), Where: condition("level >= warn2"), ProgramLimit: reader.ProgramLimit{Records: 100},
+	a := newSelectRig(t, "addshare", uevents.TransportKernel, &reader.Options{
+		Tracefs: fs.Path(), Selection: reader.Selection{Where: condition("level >= warn2")}, ProgramLimit: reader.ProgramLimit{Records: 100},
 	})
 	r := a.r
-	require.NoError(t, r.Add([]reader.Addition{{Events: []string{"addshare_warn"}}}))
+	require.NoError(t, a.add(reader.Selection{Events: []string{"addshare_warn"}}))
 	read := func() (n int) {
 		ready(t, r, func(*record.Record) { n++ })
 		return n
 	}
 	l := slog.New(a.h)
-	testscale.Eventually(t, func() bool { l.Warn("x"); return read() > 0 }, "additions have no record")
+	testscale.Eventually(t, func() bool { l.Warn("x"); return read() > 0 }, "the other records are not there")
 	testscale.Eventually(t, func() bool {
 		for range 200 {
 			l.Warn("flood")
@@ -363,5 +385,5 @@ func TestKernelAdditionsShare(t *testing.T) {
 		st, err := r.Stats()
 		require.NoError(t, err)
 		return st.Total.LimitedTimes > 0
-	}, "the additions' event is not limited")
+	}, "the event is not limited")
 }

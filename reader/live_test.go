@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/record/where"
 
@@ -23,7 +25,6 @@ import (
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/eventheader"
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -61,28 +62,28 @@ func TestReaderSelects(t *testing.T) {
 	}{
 		{
 			"a program",
-			Options{Events: []string{"myapp"}},
+			Options{Selection: Selection{Events: []string{"myapp"}}},
 			[]string{"myapp_debug", "myapp_error", "myapp_info", "myapp_request", "myapp_warn"},
 			[]string{"DEBUG hello", "INFO hello", "WARN hello", "ERROR hello"},
 			0,
 		},
 		{
 			"a level",
-			Options{Events: []string{"myapp"}, Where: condition("level >= warn")},
+			Options{Selection: Selection{Events: []string{"myapp"}, Where: condition("level >= warn")}},
 			[]string{"myapp_error", "myapp_request", "myapp_warn"},
 			[]string{"WARN hello", "ERROR hello"},
 			0,
 		},
 		{
 			"within a range of levels",
-			Options{Events: []string{"myapp"}, Where: condition("level >= info2 and tid > 0")},
+			Options{Selection: Selection{Events: []string{"myapp"}, Where: condition("level >= info2 and tid > 0")}},
 			[]string{"myapp_error", "myapp_info", "myapp_request", "myapp_warn"},
 			[]string{"WARN hello", "ERROR hello"},
 			1,
 		},
-		{"excludes", Options{Events: []string{"*"}, Excludes: []string{"other", "myapp_[^e]*"}}, []string{"myapp_error"}, []string{"ERROR hello"}, 0},
-		{"processes", Options{Events: []string{"*_error"}, Where: condition(`program == no or program ~ "my*"`)}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
-		{"other processes", Options{Events: []string{"*_error"}, Where: condition("program in (no, sh)")}, []string{"myapp_error", "other_error"}, nil, 1},
+		{"excludes", Options{Selection: Selection{Events: []string{"*"}, Excludes: []string{"other", "myapp_[^e]*"}}}, []string{"myapp_error"}, []string{"ERROR hello"}, 0},
+		{"processes", Options{Selection: Selection{Events: []string{"*_error"}, Where: condition(`program == no or program ~ "my*"`)}}, []string{"myapp_error", "other_error"}, []string{"ERROR hello"}, 0},
+		{"other processes", Options{Selection: Selection{Events: []string{"*_error"}, Where: condition("program in (no, sh)")}}, []string{"myapp_error", "other_error"}, nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMachine(t)
@@ -122,7 +123,7 @@ func TestReaderEvent(t *testing.T) {
 
 // TestReaderCopies: a record that was written to two events is returned once, if both are read.
 func TestReaderCopies(t *testing.T) {
-	for name, o := range map[string]Options{"both": {}, "the level's": {Excludes: []string{"*_request"}}, "the declared one": {Excludes: []string{"*_info"}}} {
+	for name, o := range map[string]Options{"both": {}, "the level's": {Selection: Selection{Excludes: []string{"*_request"}}}, "the declared one": {Selection: Selection{Excludes: []string{"*_info"}}}} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			l := m.logger(m.program(), "myapp")
@@ -152,7 +153,7 @@ func TestReaderCopies(t *testing.T) {
 // TestReaderFollows: events that appear later are attached and reported, unless Options.NoFollow is set.
 func TestReaderFollows(t *testing.T) {
 	m := newMachine(t)
-	r := m.mustOpen(Options{Events: []string{"myapp"}})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"myapp"}}})
 	assert.Empty(t, m.attached())
 	l := m.logger(m.program(), "myapp")
 	m.look()
@@ -167,13 +168,13 @@ func TestReaderFollows(t *testing.T) {
 	assert.Len(t, m.attached(), 5)
 
 	m = newMachine(t)
-	_, err := m.open(Options{Events: []string{"myapp"}, NoFollow: true})
+	_, err := m.open(Options{Selection: Selection{Events: []string{"myapp"}}, NoFollow: true})
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	assert.EqualError(t, err, "no event matches myapp", "it is no file that does not exist")
 	assert.True(t, m.closed)
 	m = newMachine(t)
 	m.logger(m.program(), "myapp")
-	m.mustOpen(Options{Events: []string{"myapp"}, NoFollow: true})
+	m.mustOpen(Options{Selection: Selection{Events: []string{"myapp"}}, NoFollow: true})
 	assert.Len(t, m.attached(), 5)
 	assert.Nil(t, m.follow)
 }
@@ -181,7 +182,7 @@ func TestReaderFollows(t *testing.T) {
 // TestReaderStoppedWhileAttaching: an event that is not attached because the caller has stopped is no failure.
 func TestReaderStoppedWhileAttaching(t *testing.T) {
 	m := newMachine(t)
-	r := m.mustOpen(Options{Events: []string{"myapp"}})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"myapp"}}})
 	require.NoError(t, r.Stop())
 	m.logger(m.program(), "myapp")
 	m.look()
@@ -195,7 +196,7 @@ func TestReaderEndedEvent(t *testing.T) {
 		m := newMachine(t)
 		m.logger(m.program(), "myapp")
 		m.early = true
-		r := m.mustOpen(Options{Where: condition})
+		r := m.mustOpen(Options{Selection: Selection{Where: condition}})
 		require.NoError(t, os.RemoveAll(filepath.Join(m.tracefs, "events", "user_events", "myapp_info")))
 		m.refuse, m.refuseNames = fs.ErrNotExist, "_info"
 		m.follow()
@@ -215,7 +216,7 @@ func TestReaderLimits(t *testing.T) {
 	m := newMachine(t)
 	p := m.program()
 	m.logger(p, "myapp")
-	r := m.mustOpen(Options{MaxEvents: 6, Events: []string{"myapp", "later"}})
+	r := m.mustOpen(Options{MaxEvents: 6, Selection: Selection{Events: []string{"myapp", "later"}}})
 	m.logger(p, "later")
 	m.look()
 	m.read(r)
@@ -288,7 +289,7 @@ func TestReaderKinds(t *testing.T) {
 		m.logger(p, "myapp")
 		_, err := p.Register(tracepoint.MustParse("foreign u32 a"), nil)
 		require.NoError(t, err)
-		r := m.mustOpen(Options{Kinds: kinds})
+		r := m.mustOpen(Options{Selection: Selection{Kinds: kinds}})
 		assert.Len(t, m.attached(), want, kinds)
 		m.logger(p, "later")
 		m.look()
@@ -299,7 +300,7 @@ func TestReaderKinds(t *testing.T) {
 
 // TestOmittedLimit: names of events that are gone make room for others.
 func TestOmittedLimit(t *testing.T) {
-	r := &Reader{o: Options{Partial: true}, most: 1, attached: map[string]bool{"a": true}}
+	r := &Reader{o: Options{Partial: true}, most: 1, attached: map[string]*event{"a": {}}}
 	for i := range maxKinds {
 		require.NotNil(t, r.leaveOut(strconv.Itoa(i)))
 	}
@@ -376,7 +377,7 @@ func TestReaderRefused(t *testing.T) {
 	m := newMachine(t)
 	m.logger(m.program(), "myapp")
 	m.refuse, m.refuseNames = errno.EINVAL, "_request"
-	r := m.mustOpen(Options{Where: condition("level != info2")})
+	r := m.mustOpen(Options{Selection: Selection{Where: condition("level != info2")}})
 	assert.Len(t, m.attached(), 4)
 	m.read(r)
 	require.Len(t, m.notices, 1)
@@ -418,13 +419,13 @@ func TestReaderOtherSystems(t *testing.T) {
 	m.addEvent("sched", "sched_switch", format)
 	m.addEvent("sched", "sched_wakeup", format)
 	m.addEvent("sched", "other", format)
-	m.mustOpen(Options{Events: []string{"sched:sched_*", "sched:sched_switch"}, Excludes: []string{"sched:*_wakeup"}})
+	m.mustOpen(Options{Selection: Selection{Events: []string{"sched:sched_*", "sched:sched_switch"}, Excludes: []string{"sched:*_wakeup"}}})
 	assert.Equal(t, []string{"sched:sched_switch"}, m.attached())
 	assert.Nil(t, m.follow, "they are those of the kernel")
 	for _, pattern := range []string{"sched:nosuch", "nosuch:*", "sched:nosuch*"} {
 		m = newMachine(t)
 		m.addEvent("sched", "sched_switch", format)
-		_, err := m.open(Options{Events: []string{pattern}})
+		_, err := m.open(Options{Selection: Selection{Events: []string{pattern}}})
 		assert.ErrorIs(t, err, fs.ErrNotExist, pattern)
 	}
 }
@@ -455,8 +456,8 @@ func TestReaderDeadlines(t *testing.T) {
 func TestReaderUndecodable(t *testing.T) {
 	m := newMachine(t)
 	log := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"*_info"}})
-	m.queue = append(m.queue, perf.Record{Kind: perf.Sample, Source: m.sources[0].key, Raw: []byte{1, 2, 3}})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info"}}})
+	m.queue = append(m.queue, live.Record{Kind: live.Sample, Tag: m.sources[0].o.Tag, Raw: []byte{1, 2, 3}})
 	var ev record.Record
 	require.NoError(t, r.Next(&ev))
 	assert.Equal(t, "myapp_info", ev.Name)
@@ -476,8 +477,8 @@ func TestReaderEarlyRecord(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
 	m.early = true
-	r := m.mustOpen(Options{Events: []string{"*_info"}})
-	_, err := m.Attach("user_events:myapp_info", &perf.AttachOptions{})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info"}}})
+	_, err := m.Attach("user_events:myapp_info", r.match(tracefs.At(m.tracefs).Event("user_events:myapp_info")))
 	require.NoError(t, err)
 	l.Info("hello")
 	assert.Equal(t, []string{"INFO hello"}, m.read(r))
@@ -503,30 +504,30 @@ func TestOpenArguments(t *testing.T) {
 	dir := tracefs.At(t.TempDir())
 	all := []string{"*"}
 	for _, o := range []Options{
-		{Events: []string{"["}},
-		{Events: all, Excludes: []string{"a/b"}},
-		{Events: all, MaxEvents: -1},
-		{Events: all, BufferSize: -1},
-		{Events: all, Latency: -1},
-		{Events: all, Window: -1},
-		{Events: all, Poll: -1},
-		{Events: all, Transport: TransportMemory + 1},
-		{Events: []string{"sched:sched_switch"}, Transport: TransportMemory},
-		{Events: []string{"myapp", "sched:sched_switch"}, Transport: TransportMemory},
-		{Events: all, Cgroup: filepath.Join(t.TempDir(), "missing")},
+		{Selection: Selection{Events: []string{"["}}},
+		{Selection: Selection{Events: all, Excludes: []string{"a/b"}}},
+		{Selection: Selection{Events: all}, MaxEvents: -1},
+		{Selection: Selection{Events: all}, BufferSize: -1},
+		{Selection: Selection{Events: all}, Latency: -1},
+		{Selection: Selection{Events: all}, Window: -1},
+		{Selection: Selection{Events: all}, Poll: -1},
+		{Selection: Selection{Events: all}, Transport: TransportMemory + 1},
+		{Selection: Selection{Events: []string{"sched:sched_switch"}}, Transport: TransportMemory},
+		{Selection: Selection{Events: []string{"myapp", "sched:sched_switch"}}, Transport: TransportMemory},
+		{Selection: Selection{Events: all}, Cgroup: filepath.Join(t.TempDir(), "missing")},
 	} {
 		_, err := Open(&o)
 		assert.ErrorIs(t, err, fs.ErrInvalid, "%+v", o)
 	}
-	for _, o := range []*Options{nil, {}, {Events: []string{}}} {
+	for _, o := range []*Options{nil, {}, {Selection: Selection{Events: []string{}}}} {
 		_, err := Open(o)
 		assert.ErrorIs(t, err, fs.ErrInvalid)
-		assert.ErrorContains(t, err, `the option Events is empty, and "*" selects all user events`)
+		assert.ErrorContains(t, err, `a selection has no Events, and "*" selects all user events`)
 	}
-	_, err := newReader(&Options{Tracefs: dir.Path(), Events: all, Processes: []int{5}}, t.TempDir())
+	_, err := newReader(&Options{Tracefs: dir.Path(), Selection: Selection{Events: all, Processes: []int{5}}}, t.TempDir())
 	assert.ErrorIs(t, err, fs.ErrInvalid)
 	proc := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(proc, "5"), 0o700))
-	_, err = newReader(&Options{Tracefs: dir.Path(), Events: all, Processes: []int{5}}, proc)
+	_, err = newReader(&Options{Tracefs: dir.Path(), Selection: Selection{Events: all, Processes: []int{5}}}, proc)
 	assert.NoError(t, err)
 }

@@ -15,13 +15,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -31,7 +32,7 @@ import (
 func TestReaderLosses(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"*_info", "*_warn"}})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info", "*_warn"}}})
 	m.lost["user_events:myapp_warn"] = 5
 	m.lost["user_events:myapp_info"] = 3
 	l.Info("hello")
@@ -79,7 +80,7 @@ func TestReaderIdle(t *testing.T) {
 // TestReaderNoticesWithoutNext: losses and events that appear are reported while records are left unread.
 func TestReaderNoticesWithoutNext(t *testing.T) {
 	m := newMachine(t)
-	r := m.mustOpen(Options{Events: []string{"*_info"}})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info"}}})
 	l := m.logger(m.program(), "myapp")
 	m.look()
 	l.Info("unread")
@@ -102,7 +103,7 @@ func TestReaderNoticesWithoutNext(t *testing.T) {
 func TestReaderOverload(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"*_info"}, Where: condition(`not (message =~ "^not")`)})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info"}, Where: condition(`not (message =~ "^not")`)}})
 	for range 1000 {
 		l.Info("not selected")
 	}
@@ -125,11 +126,11 @@ func TestReaderOverload(t *testing.T) {
 }
 
 func TestLosses(t *testing.T) {
-	stats := func(detached uint64, list ...perf.SourceStats) (iter.Seq[perf.SourceStats], perf.SourceStats) {
-		st := perf.Stats{Sources: list, Detached: perf.SourceStats{Lost: detached}}
+	stats := func(detached uint64, list ...live.Counts) (iter.Seq[live.Counts], live.Counts) {
+		st := live.Stats{Sources: list, Detached: live.Counts{Lost: detached}}
 		return slices.Values(list), st.Total()
 	}
-	a := func(lost uint64) perf.SourceStats { return perf.SourceStats{Name: "a", Lost: lost} }
+	a := func(lost uint64) live.Counts { return live.Counts{Name: "a", Lost: lost} }
 	var l losses
 	assert.Empty(t, l.since(stats(0, a(0))))
 	assert.Equal(t, map[string]missing{"a": {lost: 5}}, l.since(stats(0, a(2), a(3))), "an event twice")
@@ -144,45 +145,18 @@ func TestLosses(t *testing.T) {
 	assert.Equal(t, map[string]missing{"": {lost: 1}}, l.since(stats(8)))
 }
 
-// TestForgetSources: sources are dropped once they are detached and completely read, which only their number tells.
-func TestForgetSources(t *testing.T) {
-	unread, live, other := &source{name: "a", gone: true}, &source{name: "a"}, &source{name: "b", gone: true}
-	r := &Reader{sources: map[*perf.Source]*source{{}: unread}}
-	add := func(s *source) { r.sources[new(perf.Source)] = s }
-	left := func(names ...string) (list []*source) {
-		var st perf.Stats
-		for _, name := range names {
-			st.Sources = append(st.Sources, perf.SourceStats{Name: name})
-		}
-		r.forgetSources(&st)
-		for _, s := range r.sources {
-			list = append(list, s)
-		}
-		return list
-	}
-	add(live)
-	add(other)
-	assert.ElementsMatch(t, []*source{unread, live, other}, left("a", "a", "b"))
-	assert.ElementsMatch(t, []*source{unread, live}, left("a", "a"))
-	assert.ElementsMatch(t, []*source{live}, left("a"))
-	assert.ElementsMatch(t, []*source{live}, left(), "it is attached")
-	add(&source{name: "a", gone: true})
-	add(&source{name: "a", gone: true})
-	assert.Len(t, left("a", "a"), 2, "one of the two has unread records")
-}
-
 // TestLossesOfManyEvents: looking at the counts reads each event once.
 func TestLossesOfManyEvents(t *testing.T) {
 	const events = 500
 	read := 0
 	var l losses
-	more := l.since(func(yield func(perf.SourceStats) bool) {
+	more := l.since(func(yield func(live.Counts) bool) {
 		for i := range events {
-			if read++; !yield(perf.SourceStats{Name: fmt.Sprint(i), Lost: 1}) {
+			if read++; !yield(live.Counts{Name: fmt.Sprint(i), Lost: 1}) {
 				return
 			}
 		}
-	}, perf.SourceStats{Lost: events})
+	}, live.Counts{Lost: events})
 	assert.Equal(t, events, read)
 	assert.Len(t, more, events)
 }
@@ -212,7 +186,7 @@ func (m *machine) resumes(r *Reader, l *slog.Logger) {
 func TestReaderLimit(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Limit: 3, Excludes: []string{"*_request"}}) // of which records of any level are
+	r := m.mustOpen(Options{Limit: 3, Selection: Selection{Excludes: []string{"*_request"}}}) // of which records of any level are
 
 	synctest.Test(t, func(t *testing.T) { // else a second may end before an event that is disabled is seen to be
 		read := 0
@@ -251,7 +225,7 @@ func TestReaderLimitEnds(t *testing.T) {
 			m := newMachine(t)
 			p := m.kernel.Provider()
 			l := m.logger(p, "myapp")
-			r := m.mustOpen(Options{Events: []string{"myapp_info"}, Limit: 1})
+			r := m.mustOpen(Options{Selection: Selection{Events: []string{"myapp_info"}}, Limit: 1})
 			if !noticed {
 				r.resumeAt = time.Now().Add(time.Hour)
 			}
@@ -278,7 +252,7 @@ func TestReaderLimitEnds(t *testing.T) {
 func TestReaderLimitFails(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"myapp_info"}, Limit: 1})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"myapp_info"}}, Limit: 1})
 	synctest.Test(t, func(t *testing.T) { // see TestReaderLimit
 		m.refusePause = errno.EBADF
 		m.flood(r, l)
@@ -300,13 +274,12 @@ func TestReaderLimitOfOthers(t *testing.T) {
 	m := newMachine(t)
 	m.refresh()
 	m.addEvent("sched", "sched_switch", "name: sched_switch\nID: 9\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\tfield:int prev_pid;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n")
-	r := m.mustOpen(Options{Events: []string{"sched:sched_switch"}, Limit: 1})
-	s, err := r.sourceOf(m.sources[0].key)
-	require.NoError(t, err)
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"sched:sched_switch"}}, Limit: 1})
+	e := m.sources[0].o.Tag.(*event)
 	for range 5 {
-		r.limit(s, &perf.Record{Kind: perf.Sample, Time: time.Now(), Monotonic: 1, Source: m.sources[0].key, Raw: make([]byte, tracepoint.CommonSize+4)}, new(task))
+		r.limit(e, &live.Record{Kind: live.Sample, Time: time.Now(), Monotonic: 1, Raw: make([]byte, tracepoint.CommonSize+4)}, new(task))
 	}
-	assert.Equal(t, unlimited, s.limited)
+	assert.Equal(t, unlimited, e.limited)
 }
 
 // TestReaderLimitOption: a limit is a number of records that are read.
@@ -328,7 +301,7 @@ func TestReaderLimitOption(t *testing.T) {
 // TestUntilSecond: whatever the age of a record, its second is that of CLOCK_MONOTONIC.
 func TestUntilSecond(t *testing.T) {
 	for _, age := range []time.Duration{0, 300 * time.Millisecond, 5 * time.Second} {
-		rec := &perf.Record{Time: time.Now().Add(-age), Monotonic: uint64(10*time.Second + 200*time.Millisecond)}
+		rec := &live.Record{Time: time.Now().Add(-age), Monotonic: uint64(10*time.Second + 200*time.Millisecond)}
 		left := untilSecond(rec)
 		assert.Positive(t, left)
 		assert.LessOrEqual(t, left, time.Second)
@@ -344,7 +317,7 @@ func TestReaderShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			flood, modest := m.logger(m.program(), "flood"), m.logger(m.program(), "modest")
-			r := m.mustOpen(Options{ProgramLimit: share, Excludes: []string{"*_request"}})
+			r := m.mustOpen(Options{ProgramLimit: share, Selection: Selection{Excludes: []string{"*_request"}}})
 			for _, s := range m.sources {
 				assert.Equal(t, limitedRing, s.o.PausedRing)
 			}
@@ -394,11 +367,11 @@ func TestProgramLimitParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &Reader{o: Options{ProgramLimit: share}}
 			var paused []string
-			event := func(name string) *source { return &source{pause: func() { paused = append(paused, name) }} }
-			flood, fair, writer := event("flood"), event("fair"), new(task)
-			write := func(s *source, n int, second uint64) {
+			named := func(name string) *event { return &event{pause: func() { paused = append(paused, name) }} }
+			flood, fair, writer := named("flood"), named("fair"), new(task)
+			write := func(s *event, n int, second uint64) {
 				for range n {
-					r.limit(s, &perf.Record{Monotonic: second * uint64(time.Second), Raw: make([]byte, tracepoint.CommonSize+4)}, writer)
+					r.limit(s, &live.Record{Monotonic: second * uint64(time.Second), Raw: make([]byte, tracepoint.CommonSize+4)}, writer)
 				}
 			}
 			write(flood, 15, 1)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/record/where"
 
@@ -39,16 +41,17 @@ type machine struct {
 	mu sync.Mutex
 	// Guarded by mu:
 	sources        []*fakeSource
-	queue          []perf.Record
+	queue          []live.Record
 	chain          [1]uint64 // Callchain of the last record: its number
 	pid            int32     // of the current program
 	follow         func()
-	followed       []map[string]*perf.Source // for each follower, the events that it knows; nil for those that it has not attached
+	followed       map[string]*fakeSource // the events that the follower knows; nil for those that it has not attached
+	processes      map[int32]bool
 	refuseToFollow error
 	deadline       time.Time
 	stopped        bool
 	closed         bool
-	stats          perf.Stats // counts without a source
+	stats          live.Stats // counts without a source
 	lost           map[string]uint64
 	known          uint64 // of lost, at the last Overran
 	counted        int    // calls of Stats
@@ -61,7 +64,7 @@ type machine struct {
 }
 
 type fakeSource struct {
-	key    *perf.Source
+	m      *machine
 	paused bool
 	pauses uint64
 
@@ -125,7 +128,7 @@ func (m *machine) open(o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.session, r.kernel = m, m
+	r.source, r.kernel = m, m
 	if err := r.start(nil); err != nil {
 		return nil, err
 	}
@@ -167,21 +170,24 @@ func (m *machine) collect() {
 	}
 	var samples []sample
 	for _, s := range m.sources {
+		if s.tool == nil { // no program writes it
+			continue
+		}
 		for _, rec := range s.tool.Records() {
 			samples = append(samples, sample{s, rec})
 		}
 	}
 	slices.SortStableFunc(samples, func(a, b sample) int { return int(a.rec.Seq) - int(b.rec.Seq) })
 	for _, x := range samples {
-		m.queue = append(m.queue, perf.Record{
-			Kind: perf.Sample, Time: x.rec.Time, Monotonic: uint64(x.rec.Time.UnixNano()), CPU: 1, PID: m.pid, TID: m.pid + 1, Source: x.s.key,
+		m.queue = append(m.queue, live.Record{
+			Kind: live.Sample, Time: x.rec.Time, Monotonic: uint64(x.rec.Time.UnixNano()), CPU: 1, PID: m.pid, TID: m.pid + 1, Tag: x.s.o.Tag,
 			Raw: append(append(make([]byte, tracepoint.CommonSize), x.rec.Payload...), 0xcc, 0xcc, 0xcc),
 		})
 	}
 }
 
 // task appends a record of a task to the written ones.
-func (m *machine) task(r *perf.Record) {
+func (m *machine) task(r *live.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.collect()
@@ -202,9 +208,13 @@ func (m *machine) read(r *Reader) (messages []string) {
 	}
 }
 
-func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, error) {
+func (m *machine) Attach(name string, o *perf.AttachOptions) (attached, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.attach(name, o)
+}
+
+func (m *machine) attach(name string, o *perf.AttachOptions) (*fakeSource, error) {
 	e := tracefs.At(m.tracefs).Event(name)
 	if m.refuse != nil && strings.Contains(name, m.refuseNames) {
 		return nil, fmt.Errorf("attaching to event %s: %w", e, m.refuse)
@@ -212,7 +222,7 @@ func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, erro
 	if m.closed || m.stopped {
 		return nil, fmt.Errorf("attaching to event %s: %w", e, os.ErrClosed)
 	}
-	s := &fakeSource{key: new(perf.Source), event: e, o: *o}
+	s := &fakeSource{m: m, event: e, o: *o}
 	if isUserEvents(e.System()) {
 		var err error
 		if s.tool, err = m.kernel.Attach(ueventstest.Perf, e.Name()); err != nil {
@@ -220,26 +230,23 @@ func (m *machine) Attach(name string, o *perf.AttachOptions) (*perf.Source, erro
 		}
 	} else if ok, err := e.Exists(); err != nil || !ok {
 		return nil, errors.Join(err, fs.ErrNotExist)
-	} else {
-		s.tool = new(ueventstest.Tool)
 	}
 	m.sources = append(m.sources, s)
-	return s.key, nil
+	return s, nil
 }
 
-func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error {
+func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, attached, error)) error {
 	if m.refuseToFollow != nil {
 		return m.refuseToFollow
 	}
-	i, others := len(m.followed), m.follow
-	m.followed = append(m.followed, map[string]*perf.Source{})
+	m.followed = map[string]*fakeSource{}
 	dir := tracefs.At(m.tracefs)
-	follow := func() {
-		now := map[string]*perf.Source{}
+	m.follow = func() {
+		now := map[string]*fakeSource{}
 		for _, e := range m.kernel.Events() {
 			name := tracepoint.System + ":" + e.Name
 			m.mu.Lock()
-			src, known := m.followed[i][name]
+			src, known := m.followed[name]
 			m.mu.Unlock()
 			if now[name] = src; known {
 				continue
@@ -248,29 +255,26 @@ func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report 
 			if o := match(event); o != nil && o.Later {
 				delete(now, name)
 			} else if o != nil {
-				src, err := m.Attach(name, o)
+				m.mu.Lock()
+				src, err := m.attach(name, o)
+				m.mu.Unlock()
 				now[name] = src
 				report(event, src, err)
 			}
 		}
 		m.mu.Lock()
-		m.followed[i] = now
+		m.followed = now
 		m.mu.Unlock()
 	}
-	m.follow = func() {
-		if others != nil {
-			others()
-		}
-		follow()
+	if !m.early {
+		m.follow()
 	}
-	if m.early {
-		return nil
-	}
-	follow()
 	return nil
 }
 
-func (m *machine) ReadInto(r *perf.Record) error {
+func (m *machine) SetProcesses(pids map[int32]bool) { m.processes = pids }
+
+func (m *machine) ReadInto(r *live.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for {
@@ -299,7 +303,7 @@ func (m *machine) ReadInto(r *perf.Record) error {
 }
 
 // Snapshot is the method of a session whose rings hold all records.
-func (m *machine) Snapshot(f func(*perf.Record) error) error {
+func (m *machine) Snapshot(f func(*live.Record) error) error {
 	m.mu.Lock()
 	m.collect()
 	queue := m.queue
@@ -319,19 +323,19 @@ func (m *machine) SetDeadline(t time.Time) {
 	m.deadline = t
 }
 
-func (m *machine) State() perf.State {
+func (m *machine) State() live.State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stats.State
 }
 
-func (m *machine) Stats() (perf.Stats, error) {
+func (m *machine) Stats() (live.Stats, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counted++
 	st := m.stats
 	for _, s := range m.sources {
-		st.Sources = append(st.Sources, perf.SourceStats{Name: s.event.String(), Lost: m.lost[s.event.String()], CountOnly: s.o.CountOnly, Pauses: s.pauses, Paused: time.Duration(s.pauses) * time.Millisecond})
+		st.Sources = append(st.Sources, live.Counts{Name: s.event.String(), Lost: m.lost[s.event.String()], CountOnly: s.o.CountOnly, Pauses: s.pauses, Paused: time.Duration(s.pauses) * time.Millisecond})
 	}
 	return st, nil
 }
@@ -362,53 +366,51 @@ func (m *machine) Close() error {
 	defer m.mu.Unlock()
 	m.closed = true
 	for _, s := range m.sources {
-		if s.tool != nil && isUserEvents(s.event.System()) {
+		if s.tool != nil {
 			s.tool.Detach()
 		}
 	}
 	return nil
 }
 
-func (m *machine) detach(src *perf.Source) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.collect()
-	i := slices.IndexFunc(m.sources, func(s *fakeSource) bool { return s.key == src })
+func (s *fakeSource) Detach() error {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	s.m.collect()
+	i := slices.Index(s.m.sources, s)
 	if i < 0 {
 		return errno.EBADF
 	}
-	m.sources[i].tool.Detach()
-	for _, known := range m.followed {
-		maps.DeleteFunc(known, func(_ string, s *perf.Source) bool { return s == src })
+	if s.tool != nil {
+		s.tool.Detach()
 	}
-	m.sources = slices.Delete(m.sources, i, i+1)
+	maps.DeleteFunc(s.m.followed, func(_ string, other *fakeSource) bool { return other == s })
+	s.m.sources = slices.Delete(s.m.sources, i, i+1)
 	return nil
 }
 
-// pause detaches from an event, whose records are read.
-func (m *machine) pause(src *perf.Source) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.collect()
-	s := m.source(src)
+// Pause detaches from the event, whose records are read.
+func (s *fakeSource) Pause() error {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	s.m.collect()
 	s.tool.Detach()
 	s.paused = true
 	s.pauses++
-	return m.refusePause
+	return s.m.refusePause
 }
 
-func (m *machine) resume(src *perf.Source) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.source(src)
-	if s == nil || !s.paused {
+func (s *fakeSource) Resume() error {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	if !s.paused {
 		return nil
 	}
 	s.paused = false
-	if m.refuse != nil {
-		return m.refuse
+	if s.m.refuse != nil {
+		return s.m.refuse
 	}
-	tool, err := m.kernel.Attach(ueventstest.Perf, s.event.Name())
+	tool, err := s.m.kernel.Attach(ueventstest.Perf, s.event.Name())
 	if err != nil {
 		return errors.Join(err, fs.ErrNotExist)
 	}
@@ -416,44 +418,21 @@ func (m *machine) resume(src *perf.Source) error {
 	return nil
 }
 
-// source returns the state of a source; the caller holds mu.
-func (m *machine) source(src *perf.Source) *fakeSource {
-	i := slices.IndexFunc(m.sources, func(s *fakeSource) bool { return s.key == src })
-	if i < 0 {
-		return nil
-	}
-	return m.sources[i]
+func (s *fakeSource) Gap() time.Duration { return s.m.seen }
+
+// Complete reports whether the event is detached: its records are in the queue, and are read as well.
+func (s *fakeSource) Complete() bool {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	return !slices.Contains(s.m.sources, s)
 }
 
-func (m *machine) gap(*perf.Source) time.Duration { return m.seen }
-func (m *machine) delivered() uint64              { return m.until }
+func (m *machine) Delivered() uint64 { return m.until }
 
-func (m *machine) tag(src *perf.Source) any {
+func (m *machine) AskAgain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.source(src); s != nil {
-		return s.o.Tag
-	}
-	return nil
-}
-
-func (m *machine) askAgain() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, known := range m.followed {
-		maps.DeleteFunc(known, func(_ string, src *perf.Source) bool { return src == nil })
-	}
-}
-
-func (m *machine) describe(src *perf.Source) *tracefs.Event {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.sources {
-		if s.key == src {
-			return s.event
-		}
-	}
-	return nil
+	maps.DeleteFunc(m.followed, func(_ string, src *fakeSource) bool { return src == nil })
 }
 
 // condition parses a condition that is right.

@@ -77,7 +77,7 @@ func rest(t *testing.T, r *reader.Reader) (list []string) {
 func TestMemoryServiceName(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_service"))
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_service_*"}})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_service_*"}}})
 	context, err := processcontext.Publish([]processcontext.Attribute{{Key: "service.name", Value: "shop"}})
 	require.NoError(t, err)
 	logger.Info("first")
@@ -85,7 +85,7 @@ func TestMemoryServiceName(t *testing.T) {
 	require.NoError(t, r.Next(&first))
 	assert.Equal(t, "shop", first.Process.ServiceName)
 
-	early, _ := openMemory(t, reader.Options{Events: []string{"mem_service_*"}})
+	early, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_service_*"}}})
 	logger.Info("second")
 	require.NoError(t, context.Close())
 	require.NoError(t, r.Next(&second))
@@ -98,7 +98,7 @@ func TestMemoryServiceName(t *testing.T) {
 func TestMemory(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_all"))
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_all"}, Callchain: true, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_all"}}, Callchain: true, Poll: time.Millisecond})
 	assert.True(t, logger.Enabled(t.Context(), slog.LevelDebug))
 	before := time.Now()
 	logger.Debug("hello", "n", 5)
@@ -157,13 +157,13 @@ func TestMemorySelected(t *testing.T) {
 		want    []string
 		enabled []bool // of debug, warn
 	}{
-		{"all", reader.Options{Events: []string{"mem_sel"}}, []string{"debug", "warn", "mem_sel_request", "debug", "warn", "mem_sel_request"}, []bool{true, true}},
-		{"level", reader.Options{Events: []string{"mem_sel"}, Where: condition("level >= warn"), Excludes: []string{"*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
-		{"one", reader.Options{Events: []string{"user_events:mem_sel_debug"}}, []string{"debug", "debug"}, []bool{true, false}},
-		{"glob", reader.Options{Events: []string{"mem_*_warn"}}, []string{"warn", "warn"}, []bool{false, true}},
-		{"exclude", reader.Options{Events: []string{"mem_sel"}, Excludes: []string{"*_debug", "*_info", "*_request"}}, []string{"warn", "warn"}, []bool{false, true}},
-		{"none", reader.Options{Events: []string{"mem_other"}}, nil, []bool{false, false}},
-		{"where", reader.Options{Events: []string{"mem_sel"}, Where: condition(`message ~ "w*" && status == 503`)}, []string{"warn"}, []bool{true, true}},
+		{"all", reader.Options{Selection: reader.Selection{Events: []string{"mem_sel"}}}, []string{"debug", "warn", "mem_sel_request", "debug", "warn", "mem_sel_request"}, []bool{true, true}},
+		{"level", reader.Options{Selection: reader.Selection{Events: []string{"mem_sel"}, Where: condition("level >= warn"), Excludes: []string{"*_request"}}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"one", reader.Options{Selection: reader.Selection{Events: []string{"user_events:mem_sel_debug"}}}, []string{"debug", "debug"}, []bool{true, false}},
+		{"glob", reader.Options{Selection: reader.Selection{Events: []string{"mem_*_warn"}}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"exclude", reader.Options{Selection: reader.Selection{Events: []string{"mem_sel"}, Excludes: []string{"*_debug", "*_info", "*_request"}}}, []string{"warn", "warn"}, []bool{false, true}},
+		{"none", reader.Options{Selection: reader.Selection{Events: []string{"mem_other"}}}, nil, []bool{false, false}},
+		{"where", reader.Options{Selection: reader.Selection{Events: []string{"mem_sel"}, Where: condition(`message ~ "w*" && status == 503`)}}, []string{"warn"}, []bool{true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := openMemory(t, c.o)
@@ -173,8 +173,8 @@ func TestMemorySelected(t *testing.T) {
 	}
 }
 
-// TestMemoryUndecodedCopies: a declared record decides for its copy, also where records are not decoded, and where they are kept.
-func TestMemoryUndecodedCopies(t *testing.T) {
+// TestMemoryCopies: a declared record decides for its copy, also where the caller decodes records later, and where they are kept.
+func TestMemoryCopies(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_cop"))
 	for text, want := range map[string][]string{
@@ -183,24 +183,42 @@ func TestMemoryUndecodedCopies(t *testing.T) {
 		"message == mem_cop_request": {"mem_cop_request"},
 		"status == 200":              {"mem_cop_info", "mem_cop_request"},
 	} {
-		for _, undecoded := range []bool{false, true} {
-			for _, read := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot} {
-				r, _ := openMemory(t, reader.Options{Events: []string{"mem_cop"}, Where: condition(text), Undecoded: undecoded, Read: read})
-				logger.Info("other", "status", 200)
-				logger.Info("request", "route", "/x", "status", 200)
-				names := []string{}
-				keep := func(ev *record.Record) error { names = append(names, ev.Name); return nil }
-				if read == reader.ReadSnapshot {
-					require.NoError(t, r.Snapshot(keep))
-				} else {
-					require.NoError(t, r.Stop())
-					for ev, err := range r.Events(context.Background()) {
-						require.NoError(t, errors.Join(err, keep(ev)))
+		for way, read := range map[string]func(r *reader.Reader, keep func(*record.Record) error) error{
+			"decoded": func(r *reader.Reader, keep func(*record.Record) error) (err error) {
+				require.NoError(t, r.Stop())
+				for rec, readErr := range r.Events(context.Background()) {
+					err = errors.Join(err, readErr, keep(rec))
+				}
+				return err
+			},
+			"undecoded": func(r *reader.Reader, keep func(*record.Record) error) (err error) {
+				require.NoError(t, r.Stop())
+				var u reader.Undecoded
+				for rec := new(record.Record); ; {
+					raw, err := r.NextUndecoded(&u)
+					if errors.Is(err, io.EOF) {
+						return nil
+					} else if err != nil {
+						return err
+					}
+					if selected, _ := u.Decode(raw, rec); selected {
+						_ = keep(rec)
 					}
 				}
-				assert.Equal(t, want, names, "%s: %v %v", text, undecoded, read)
-				require.NoError(t, r.Close())
+			},
+			"snapshot": (*reader.Reader).Snapshot,
+		} {
+			o := reader.Options{Selection: reader.Selection{Events: []string{"mem_cop"}, Where: condition(text)}}
+			if way == "snapshot" {
+				o.Read = reader.ReadSnapshot
 			}
+			r, _ := openMemory(t, o)
+			logger.Info("other", "status", 200)
+			logger.Info("request", "route", "/x", "status", 200)
+			names := []string{}
+			require.NoError(t, read(r, func(rec *record.Record) error { names = append(names, rec.Name); return nil }))
+			assert.Equal(t, want, names, "%s: %s", text, way)
+			require.NoError(t, r.Close())
 		}
 	}
 }
@@ -209,7 +227,7 @@ func TestMemoryUndecodedCopies(t *testing.T) {
 func TestMemoryLosses(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_loss"))
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_loss"}, BufferSize: 16 << 10})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_loss"}}, BufferSize: 16 << 10})
 	const n = 5000
 	for range n {
 		logger.Info("some text that takes room in the ring")
@@ -236,7 +254,7 @@ func TestMemoryLosses(t *testing.T) {
 // each is in one notice.
 func TestMemoryLossesOfEnded(t *testing.T) {
 	testscale.HostOnly(t)
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_ended"}, BufferSize: 16 << 10, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_ended"}}, BufferSize: 16 << 10, Poll: time.Millisecond})
 	const rounds, n = 3, 2000
 	has := func(kind reader.NoticeKind, count int) bool {
 		for _, n := range notices() {
@@ -287,7 +305,7 @@ func TestMemoryLossesOfEnded(t *testing.T) {
 func TestMemoryCounts(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_count"))
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_count"}, Read: reader.ReadCounts})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_count"}}, Read: reader.ReadCounts})
 	for _, n := range []int{10, 1000} {
 		for range n {
 			logger.Info("counted")
@@ -312,14 +330,14 @@ func TestMemoryWaits(t *testing.T) {
 		end()
 		wg.Wait()
 	}
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_wait"}})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_wait"}}})
 	r.SetDeadline(time.Now().Add(time.Millisecond))
 	require.ErrorIs(t, r.Next(new(record.Record)), os.ErrDeadlineExceeded)
 	waits(r, nil, func() { logger.Info("x") })
 	waits(r, os.ErrDeadlineExceeded, func() { r.SetDeadline(time.Unix(1, 0)) })
 	waits(r, io.EOF, func() { require.NoError(t, r.Stop()) })
 	// Another reader, as one that is stopped answers io.EOF until Close begins.
-	r, _ = openMemory(t, reader.Options{Events: []string{"mem_wait"}})
+	r, _ = openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_wait"}}})
 	waits(r, os.ErrClosed, func() { require.NoError(t, r.Close()) })
 }
 
@@ -332,7 +350,7 @@ func TestMemorySnapshot(t *testing.T) {
 	require.NoError(t, err)
 	logger := slog.New(h)
 	const buffer = 64 << 10
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}, Read: reader.ReadSnapshot, BufferSize: buffer, Poll: time.Millisecond, Callchain: true})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_snap"}}, Read: reader.ReadSnapshot, BufferSize: buffer, Poll: time.Millisecond, Callchain: true})
 	snapshot := func() (list []string) {
 		require.NoError(t, r.Snapshot(func(ev *record.Record) error {
 			assert.NotEmpty(t, ev.Callchain)
@@ -379,7 +397,7 @@ func TestMemorySnapshot(t *testing.T) {
 	assert.Empty(t, snapshot())
 	assert.Equal(t, written, law().Matched)
 
-	stream, _ := openMemory(t, reader.Options{Events: []string{"mem_snap"}})
+	stream, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_snap"}}})
 	assert.ErrorIs(t, stream.Snapshot(func(*record.Record) error { return nil }), fs.ErrInvalid)
 }
 
@@ -393,7 +411,7 @@ func TestMemoryOtherLocks(t *testing.T) {
 		require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	}
 	logger := slog.New(memoryProgram(t, "mem_locks"))
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_locks"}})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_locks"}}})
 	logger.Info("once")
 	assert.Equal(t, []string{"once"}, rest(t, r))
 }
@@ -403,7 +421,7 @@ func TestMemoryOtherLocks(t *testing.T) {
 func TestMemoryNotRead(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_unread"))
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_unread"}, BufferSize: 4096})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_unread"}}, BufferSize: 4096})
 	expire(t)
 	for logger.Enabled(t.Context(), slog.LevelInfo) { // until the program has noticed
 		logger.Info("hello")
@@ -428,7 +446,7 @@ func TestMemoryAttachProcess(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_asked"))
 	r, err := reader.Open(&reader.Options{
-		Events: []string{"mem_asked"}, Transport: reader.TransportMemory, Processes: []int{1}, Poll: time.Hour,
+		Selection: reader.Selection{Events: []string{"mem_asked"}, Processes: []int{1}}, Transport: reader.TransportMemory, Poll: time.Hour,
 	})
 	require.NoError(t, err)
 	r.SetDeadline(testscale.Deadline())

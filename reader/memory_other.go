@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// withMemory fails: only 64-bit Linux shows the memory of programs to others.
-func (r *Reader) withMemory() (session, error) {
+// newMemory fails: only 64-bit Linux shows the memory of programs to others.
+func newMemory(*Reader) (memorySession, error) {
 	return nil, fmt.Errorf("events in shared memory: %w", errors.ErrUnsupported)
 }

@@ -93,7 +93,7 @@ func TestMemoryNoFollow(t *testing.T) {
 	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
 	require.NoError(t, err)
 	first := register(t, p, "mem_first")
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_first", "mem_later"}, NoFollow: true, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_first", "mem_later"}}, NoFollow: true, Poll: time.Millisecond})
 	assert.True(t, first.Enabled())
 
 	session := &control(t).Sessions[0]
@@ -120,7 +120,7 @@ func TestMemoryExited(t *testing.T) {
 	p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
 	require.NoError(t, err)
 	e := register(t, p, "mem_exited")
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_exited"}, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_exited"}}, Poll: time.Millisecond})
 	const n = 1000
 	for range n {
 		require.True(t, write(t, e))
@@ -146,7 +146,7 @@ func TestMemoryRegisteredAgain(t *testing.T) {
 	testscale.HostOnly(t)
 	p := provider(t)
 	wanted, other := register(t, p, "mem_again_a"), register(t, p, "mem_again_b")
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_again"}, Excludes: []string{"*_b"}, Poll: time.Millisecond})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_again"}, Excludes: []string{"*_b"}}, Poll: time.Millisecond})
 	assert.True(t, wanted.Enabled())
 	assert.False(t, other.Enabled())
 	require.NoError(t, other.Close())
@@ -164,7 +164,7 @@ func TestMemoryRegisteredAgain(t *testing.T) {
 func TestMemoryNotReadForLong(t *testing.T) {
 	testscale.HostOnly(t)
 	logger := slog.New(memoryProgram(t, "mem_long"))
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_long_warn", "mem_long_info"}, BufferSize: 4096})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_long_warn", "mem_long_info"}}, BufferSize: 4096})
 	logger.Warn("before")
 	var ev record.Record
 	require.NoError(t, r.Next(&ev))
@@ -204,7 +204,7 @@ func TestMemoryCountsNext(t *testing.T) {
 	testscale.HostOnly(t)
 	p := provider(t)
 	e := register(t, p, "mem_counted")
-	r, _ := openMemory(t, reader.Options{Events: []string{"mem_counted"}, Read: reader.ReadCounts, Poll: time.Millisecond})
+	r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_counted"}}, Read: reader.ReadCounts, Poll: time.Millisecond})
 	for range 100 {
 		require.True(t, write(t, e))
 	}
@@ -232,7 +232,7 @@ func TestMemoryConcurrently(t *testing.T) {
 	testscale.HostOnly(t)
 	for _, mode := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot, reader.ReadCounts} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
-			o := reader.Options{Events: []string{"mem_busy"}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10}
+			o := reader.Options{Selection: reader.Selection{Events: []string{"mem_busy"}}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10}
 			o.Transport, o.Processes = reader.TransportMemory, []int{os.Getpid()}
 			r, err := reader.Open(&o)
 			require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestMemoryBubble(t *testing.T) {
 	for _, mode := range []reader.ReadMode{reader.ReadStream, reader.ReadSnapshot} {
 		synctest.Test(t, func(t *testing.T) {
 			logger := slog.New(memoryProgram(t, "mem_bubble"))
-			r, _ := openMemory(t, reader.Options{Events: []string{"mem_bubble"}, Read: mode})
+			r, _ := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_bubble"}}, Read: mode})
 			begin := time.Now()
 			go func() {
 				time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
@@ -371,7 +371,7 @@ func TestMemoryTooMany(t *testing.T) {
 	}
 	var beyond []string
 	r, err := reader.Open(&reader.Options{
-		Events: []string{"mem_many", "mem_few"}, MaxEvents: 3, Transport: reader.TransportMemory, Processes: []int{many.Process.Pid, os.Getpid()},
+		Selection: reader.Selection{Events: []string{"mem_many", "mem_few"}, Processes: []int{many.Process.Pid, os.Getpid()}}, MaxEvents: 3, Transport: reader.TransportMemory,
 		Notify: func(n reader.Notice) {
 			assert.ErrorIs(t, n.Err, reader.ErrTooManyEvents)
 			assert.EqualError(t, n.Err, fmt.Sprintf("too many events: 3 of process %d are attached already, without %s", many.Process.Pid, n.Event))
@@ -395,9 +395,9 @@ func TestMemoryBusy(t *testing.T) {
 	testscale.HostOnly(t)
 	register(t, provider(t), "mem_busy")
 	for range layout.Sessions {
-		openMemory(t, reader.Options{Events: []string{"mem_busy"}})
+		openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_busy"}}})
 	}
-	r, notices := openMemory(t, reader.Options{Events: []string{"mem_busy"}})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"mem_busy"}}})
 	r.CheckNotices()
 	require.Len(t, notices(), 1)
 	assert.Regexp(t, fmt.Sprintf(`: all sessions of the program are taken by process %d \(reader\.test.*\)$`, os.Getpid()), notices()[0].Err.Error())
@@ -418,7 +418,7 @@ func TestMemoryVersion(t *testing.T) {
 		require.NoError(t, sys.SealMemory(fd, true))
 		require.NoError(t, syscall.Flock(fd, syscall.LOCK_EX))
 	}
-	r, notices := openMemory(t, reader.Options{Events: []string{"*"}, Poll: time.Millisecond})
+	r, notices := openMemory(t, reader.Options{Selection: reader.Selection{Events: []string{"*"}}, Poll: time.Millisecond})
 	looks := 0 // of which each but the first one reports it again, if one does
 	poll(t, r, func() bool { looks++; return len(notices()) > 0 && looks > 3 })
 	require.Len(t, notices(), 1)

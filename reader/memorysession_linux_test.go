@@ -39,7 +39,7 @@ func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 	const event = "user_events:mem_kept_info"
 	var lost uint64
 	r, err := Open(&Options{
-		Events: []string{"mem_kept"}, Transport: TransportMemory, Processes: []int{os.Getpid()}, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10,
+		Selection: Selection{Events: []string{"mem_kept"}, Processes: []int{os.Getpid()}}, Transport: TransportMemory, Read: mode, Poll: time.Millisecond, BufferSize: 16 << 10,
 		Notify: func(n Notice) {
 			if n.Kind == NoticeLost {
 				assert.Equal(t, event, n.Event)
@@ -49,7 +49,7 @@ func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
-	m := r.session.(*memorySession)
+	m := r.memory.(*memory)
 	published, err := processcontext.Publish([]processcontext.Attribute{{Key: "service.name", Value: "kept"}, {Key: "zone", Value: "a"}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, published.Close()) }()
@@ -68,8 +68,6 @@ func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 				err = nil
 			}
 			require.NoError(t, err)
-			m.mu.Lock()
-			defer m.mu.Unlock()
 			return condition()
 		}, "%s", says)
 	}
@@ -85,20 +83,23 @@ func testMemoryOfEnded(t *testing.T, mode ReadMode) {
 			logger.Info("some text that takes room in the ring")
 		}
 		require.NoError(t, errors.Join(h.Close(), p.Close()))
-		until("the end is not noticed", func() bool { return m.events() == 0 && m.ended[event] != nil && m.ended[event].seen })
+		until("the end is not noticed", func() bool { return m.Events() == 0 })
 	}
-	until("the counts stay with those of events that go on", func() bool { return len(m.ended) == 0 })
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	var st Stats
+	until("the counts stay with those of events that go on", func() bool {
+		st, err = r.Stats()
+		require.NoError(t, err)
+		return len(st.Events) == 0
+	})
+	require.NoError(t, r.Close())
 	assert.Empty(t, m.by)
 	assert.Empty(t, m.attachedOf)
-	assert.Empty(t, m.names)
-	assert.Empty(t, r.sources)
+	assert.Empty(t, r.events)
 	assert.Zero(t, r.processes.contexts.bytes.Load())
-	assert.EqualValues(t, rounds*n, m.gone.Matched)
-	assert.NotZero(t, m.gone.Lost)
+	assert.EqualValues(t, rounds*n, st.Total.Matched)
+	assert.NotZero(t, st.Total.Lost)
 	if mode != ReadCounts { // whose caller has the counts
-		assert.Equal(t, m.gone.Lost, lost)
+		assert.Equal(t, st.Total.Lost, lost)
 	}
 }
 
@@ -109,10 +110,11 @@ func TestNoFollowRefused(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "user_events_status", Err: fs.ErrPermission}
 	for _, refused := range []error{denied, fs.ErrNotExist, errors.ErrUnsupported} {
 		for _, noFollow := range []bool{true, false} {
-			r, err := newReader(&Options{Events: []string{"nofollow_none"}, NoFollow: noFollow}, "/proc")
+			r, err := newReader(&Options{Selection: Selection{Events: []string{"nofollow_none"}}, NoFollow: noFollow}, "/proc")
 			require.NoError(t, err)
-			r.session, err = r.withMemory()
+			r.memory, err = newMemory(r)
 			require.NoError(t, err)
+			r.join()
 			err = r.start(refused)
 			if !noFollow {
 				require.NoError(t, err)
@@ -132,14 +134,14 @@ func TestNoFollowRefused(t *testing.T) {
 
 // TestMemoryKinds: programs that make up events take a bounded amount of memory, and later events are remembered all the same.
 func TestMemoryKinds(t *testing.T) {
-	r, err := newReader(&Options{Events: []string{"mem"}, Transport: TransportMemory}, "/proc")
+	r, err := newReader(&Options{Selection: Selection{Events: []string{"mem"}}, Transport: TransportMemory}, "/proc")
 	require.NoError(t, err)
-	m := &memorySession{r: r, kinds: map[string]*memoryKind{}}
+	m := &memory{r: r, kinds: map[string]*memoryKind{}}
 	for i := range 2*maxKinds + 1 {
 		m.kind(tracepoint.MustParse(fmt.Sprintf("mem_%d u64 a", i)))
 		assert.LessOrEqual(t, len(m.kinds), maxKinds)
 	}
 	later := tracepoint.MustParse("mem_later u64 a")
 	assert.Same(t, m.kind(later), m.kind(later))
-	assert.NotNil(t, m.kind(later).decoder)
+	assert.NotNil(t, m.kind(later).reading)
 }

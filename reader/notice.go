@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/perf"
+	"github.com/userevents/userevents-go/internal/live"
 )
 
 // NoticeKind is the kind of a [Notice].
@@ -120,7 +120,7 @@ func (r *Reader) look(now time.Time) bool {
 	}
 	r.mu.Unlock()
 	if due {
-		if r.session.Overran() || r.hasGone() { // else there is nothing to read, for each event and processor
+		if r.source.Overran() || r.hasGone() { // else there is nothing to read, for each event and processor
 			r.lookAtLosses()
 		}
 		r.lookAtLeaderless()
@@ -128,12 +128,12 @@ func (r *Reader) look(now time.Time) bool {
 	return due
 }
 
-// hasGone reports whether there are decoders of events that are detached.
+// hasGone reports whether there are events that are detached.
 func (r *Reader) hasGone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range r.sources {
-		if s.gone {
+	for e := range r.events {
+		if e.gone {
 			return true
 		}
 	}
@@ -147,7 +147,7 @@ type missing struct {
 	paused time.Duration
 }
 
-func missingOf(s *perf.SourceStats) missing { return missing{s.Lost, s.Pauses, s.Paused} }
+func missingOf(s *live.Counts) missing { return missing{s.Lost, s.Pauses, s.Paused} }
 
 func (m missing) add(n missing) missing {
 	return missing{m.lost + n.lost, m.pauses + n.pauses, m.paused + n.paused}
@@ -165,7 +165,7 @@ type losses struct {
 
 // since returns how many records of each event were lost since the last call, and for how long it was disabled. The losses of events that
 // are in total alone have an empty name.
-func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStats) map[string]missing {
+func (l *losses) since(sources iter.Seq[live.Counts], total live.Counts) map[string]missing {
 	now, more := map[string]missing{}, map[string]missing{}
 	for s := range sources {
 		now[s.Name] = now[s.Name].add(missingOf(&s))
@@ -186,7 +186,7 @@ func (l *losses) since(sources iter.Seq[perf.SourceStats], total perf.SourceStat
 
 // lookAtLosses notes what each event lacks since the last look.
 func (r *Reader) lookAtLosses() {
-	st, err := r.session.Stats()
+	st, err := r.source.Stats()
 	if err != nil {
 		return // the session is closed; ReadInto reports that
 	}
@@ -202,33 +202,18 @@ func (r *Reader) lookAtLosses() {
 			r.notify(Notice{Kind: NoticeLimited, Event: name, Count: n.pauses, Gap: n.paused})
 		}
 	}
-	r.forgetSources(&st)
+	r.forgetGone()
 	if st.LostTaskRecords > r.lostTasks {
 		r.lostTasks = st.LostTaskRecords
 		r.lookForWriters()
 	}
 }
 
-// forgetSources drops the decoders of events that are detached and completely read.
-func (r *Reader) forgetSources(st *perf.Stats) {
+// forgetGone forgets the events that are detached and completely read.
+func (r *Reader) forgetGone() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.sources) <= len(st.Sources) {
-		return
-	}
-	surplus := map[string]int{}
-	for _, s := range r.sources {
-		surplus[s.name]++
-	}
-	for _, s := range st.Sources {
-		surplus[s.Name]--
-	}
-	for src, s := range r.sources {
-		if s.gone && surplus[s.name] > 0 {
-			surplus[s.name]--
-			delete(r.sources, src)
-		}
-	}
+	maps.DeleteFunc(r.events, func(e *event, _ bool) bool { return e.gone && (e.first == nil || e.first.Complete()) })
 }
 
 // State is the part of Stats that needs no system call, however many events are attached.
@@ -251,17 +236,12 @@ type State struct {
 
 // State returns the state of the Reader. It waits neither for the kernel nor for Next, nor while events are attached and detached.
 func (r *Reader) State() State {
-	st := r.session.State()
+	st := r.source.State()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	attached := len(r.attached)
-	for name := range r.attachedAdded {
-		if !r.attached[name] {
-			attached++
-		}
-	}
-	if m, ok := r.session.(memoryReader); ok {
-		attached += m.events()
+	if r.memory != nil {
+		attached += r.memory.Events()
 	}
 	return State{
 		Attached: attached, NeverMatch: len(r.never),
@@ -333,14 +313,14 @@ func (r *Reader) Stats() (Stats, error) {
 
 // counts returns the counts of the session. After the last notices it returns theirs: a program that was writing when its event was
 // disabled may count a loss later.
-func (r *Reader) counts() (perf.Stats, error) {
+func (r *Reader) counts() (live.Stats, error) {
 	if final := r.final.Load(); final != nil {
 		return *final, nil
 	}
-	return r.session.Stats()
+	return r.source.Stats()
 }
 
-func eventStats(s *perf.SourceStats) EventStats {
+func eventStats(s *live.Counts) EventStats {
 	return EventStats{
 		Name: s.Name, Matched: s.Matched, Read: s.Read, Excluded: s.Excluded, Lost: s.Lost, Pending: s.Pending,
 		Overwritten: s.Overwritten, AtLeast: s.AtLeast, Limited: s.Paused, LimitedTimes: s.Pauses,

@@ -6,51 +6,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/record"
-	"github.com/userevents/userevents-go/record/where"
-
 	"github.com/userevents/userevents-go/internal/errno"
-	"github.com/userevents/userevents-go/internal/eventheader"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
-	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// Options are the choices of a Reader. Events is required; the zero value of each other field is its default.
+// Options are the choices of a Reader. Selection.Events is required; the zero value of each other field is its default.
 type Options struct {
-	// Events are patterns of names. A Reader attaches to every user event that matches any of them, including events that
-	// appear later.
-	//
-	//	myapp                 the event myapp and all whose names begin with myapp_
-	//	myapp_*               with *, ? and [a-z] as in package path
-	//	*                     all user events
-	//	user_events:myapp     this event alone
-	//	sched:sched_switch    an event of another system of the kernel, or several: sched:*. They must exist.
-	//
-	// An event of several formats (user_events_multi) matches by the name that the program registered. The events that
-	// the command uevents doctor writes, uevents_doctor_*, match only patterns that begin with uevents_doctor.
-	Events []string
-	// Excludes are patterns of events that are not attached, even if they match Events.
-	Excludes []string
-	// Processes are the ids of the processes whose records are read; nil means all. The kernel records other processes
-	// too, and the Reader excludes their records.
-	Processes []int
+	// Selection says which records are read, until [Reader.Select] replaces it.
+	Selection
+
 	// Cgroup is the directory of a cgroup, such as /sys/fs/cgroup/system.slice. The kernel records only the processes
 	// in and below it. Open fails if it does not exist.
 	Cgroup string
-	// Where selects records; nil means all. The Reader does not attach to an event none of whose records can match. The kernel
-	// evaluates what it can, and the Reader the rest: see [Condition.Plan]. With ReadCounts it must be for the kernel alone.
-	Where *where.Condition
-	// Kinds are the kinds of events to attach to, nil means all. Events whose records can be of several kinds, as those of EventHeader, are
-	// always attached.
-	Kinds []record.Kind
 	// NoFollow ignores events that appear after Open.
 	NoFollow bool
 	// DetachAtExit detaches from an event when the last process that was seen to write it has exited, so that a new
@@ -98,9 +70,6 @@ type Options struct {
 	Read ReadMode
 	// Reuse makes records share memory: see [record.Decoder.DecodeReuse].
 	Reuse bool
-	// Undecoded leaves records as they are in the rings: they have the parts that the kernel recorded, Raw and Decoder. Copies of declared
-	// log records are then read, too, unless Where decides on the original.
-	Undecoded bool
 	// Notify receives notices about events and losses; nil drops them. Next, Events and Snapshot call it between two events.
 	Notify func(Notice)
 }
@@ -128,45 +97,6 @@ const (
 	// returns no events.
 	ReadCounts
 )
-
-// session reads the records that a Reader returns, of the kernel, of programs in shared memory, or of both.
-type session interface {
-	ReadInto(r *perf.Record) error
-	Snapshot(f func(*perf.Record) error) error
-	SetDeadline(t time.Time)
-	State() perf.State
-	Stats() (perf.Stats, error)
-	Overran() bool
-	Stop() error
-	Close() error
-	askAgain() // additions have changed
-	delivered() uint64
-}
-
-// kernelSession is the part of perf.Session that a Reader uses. Tests have their own.
-type kernelSession interface {
-	session
-
-	Attach(name string, o *perf.AttachOptions) (*perf.Source, error)
-	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, *perf.Source, error)) error
-	detach(src *perf.Source) error
-	pause(src *perf.Source) error
-	resume(src *perf.Source) error
-	describe(src *perf.Source) *tracefs.Event
-	gap(src *perf.Source) time.Duration
-	tag(src *perf.Source) any
-}
-
-type perfSession struct{ *perf.Session }
-
-func (perfSession) detach(src *perf.Source) error            { return src.Detach() }
-func (perfSession) pause(src *perf.Source) error             { return src.Pause() }
-func (perfSession) resume(src *perf.Source) error            { return src.Resume() }
-func (perfSession) describe(src *perf.Source) *tracefs.Event { return src.Event() }
-func (perfSession) gap(src *perf.Source) time.Duration       { return src.Gap() }
-func (perfSession) tag(src *perf.Source) any                 { return src.Tag() }
-func (s perfSession) askAgain()                              { s.AskAgain() }
-func (s perfSession) delivered() uint64                      { return s.Delivered() }
 
 // Transport is a way for events to get from programs to a Reader.
 type Transport uint8
@@ -208,17 +138,34 @@ func (r *Reader) open() error {
 		if r.kernel, refused = r.openKernel(); refused != nil && !r.optional(refused) {
 			return refused
 		}
-		r.session = r.kernel
 	}
 	if r.readsMemory() {
-		both, err := r.withMemory()
-		if err == nil {
-			r.session = both
-		} else if r.kernel == nil || !errors.Is(err, errors.ErrUnsupported) {
-			return errors.Join(refused, err)
+		var err error
+		if r.memory, err = newMemory(r); err != nil && (r.kernel == nil || !errors.Is(err, errors.ErrUnsupported)) {
+			return errors.Join(refused, err, r.closeKernel())
 		}
 	}
+	r.join()
 	return r.start(refused)
+}
+
+// join sets the source that Next reads.
+func (r *Reader) join() {
+	switch {
+	case r.memory == nil:
+		r.source = r.kernel
+	case r.kernel == nil:
+		r.source = r.memory
+	default:
+		r.source = newMerge(r.kernel, r.memory, r.o.Latency)
+	}
+}
+
+func (r *Reader) closeKernel() error {
+	if r.kernel == nil {
+		return nil
+	}
+	return r.kernel.Close()
 }
 
 // openKernel returns a session that reads the kernel's events.
@@ -231,7 +178,7 @@ func (r *Reader) openKernel() (kernelSession, error) {
 	}
 	o := &perf.Options{
 		BufferSize: r.o.BufferSize, Latency: r.o.Latency, Window: r.o.Window, Poll: r.o.Poll, Callchain: r.o.Callchain,
-		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup, Processes: r.o.Processes,
+		CgroupID: r.o.CgroupID, Cgroup: r.o.Cgroup,
 		Tasks: r.o.Read == ReadStream || r.o.Read == ReadSnapshot, Overwrite: r.o.Read == ReadSnapshot,
 	}
 	s, err := perf.Open(r.dir, o)
@@ -245,25 +192,25 @@ func (r *Reader) openKernel() (kernelSession, error) {
 	if o.CgroupID && o.Tasks {
 		r.processes.follow(newCgroups())
 	}
+	s.SetProcesses(r.selected.Load().processes())
 	return perfSession{s}, nil
 }
 
 // readsMemory reports whether the options select events that programs can offer in memory.
 func (r *Reader) readsMemory() bool {
-	return r.o.Transport != TransportKernel && slices.ContainsFunc(r.selection.events, pattern.userEvents)
+	return r.o.Transport != TransportKernel && r.selected.Load().userEvents()
 }
 
 // optional reports whether a Reader goes on without the kernel's events after an error.
 func (r *Reader) optional(err error) bool {
-	return r.o.Transport == TransportAny && r.readsMemory() && !slices.ContainsFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }) &&
+	return r.o.Transport == TransportAny && r.readsMemory() && !r.selected.Load().others() &&
 		(errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported))
 }
 
 // newReader returns a Reader without a session, and checks its options.
 func newReader(o *Options, proc string) (*Reader, error) {
 	r := &Reader{
-		sources: map[*perf.Source]*source{}, attached: map[string]bool{}, attachedAdded: map[string]bool{}, never: map[string]bool{}, processes: newProcesses(proc),
-		noMainThread: map[int32]uint64{},
+		events: map[*event]bool{}, attached: map[string]*event{}, never: map[string]bool{}, processes: newProcesses(proc), noMainThread: map[int32]uint64{},
 	}
 	if o != nil {
 		r.o = *o
@@ -274,16 +221,11 @@ func newReader(o *Options, proc string) (*Reader, error) {
 	if r.o.Transport > TransportMemory {
 		return nil, fmt.Errorf("the option Transport is %d: %w", r.o.Transport, fs.ErrInvalid)
 	}
-	if len(r.o.Events) == 0 {
-		return nil, fmt.Errorf(`the option Events is empty, and "*" selects all user events: %w`, fs.ErrInvalid)
-	}
-	var err error
-	if r.selection, err = newSelection(r.o.Events, r.o.Excludes); err != nil {
+	selected, err := newSelections([]Selection{r.o.Selection}, r.o.Transport)
+	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(r.selection.events, func(p pattern) bool { return !p.userEvents() }); i >= 0 && r.o.Transport == TransportMemory {
-		return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", r.o.Events[i], fs.ErrInvalid)
-	}
+	r.selected.Store(&selected)
 	if r.o.Cgroup != "" {
 		if r.cgroup, err = cgroupPath(r.o.Cgroup); err != nil {
 			return nil, fmt.Errorf("the option Cgroup: %w", err)
@@ -304,129 +246,4 @@ func newReader(o *Options, proc string) (*Reader, error) {
 		}
 	}
 	return r, nil
-}
-
-// A pattern selects tracepoints by name: see Options.Events.
-type pattern struct {
-	system string // empty: those of user events
-	name   string
-	glob   bool
-	prefix bool // NAME also means NAME_*
-}
-
-// parsePattern parses a pattern of [Options].Events.
-func parsePattern(s string) (pattern, error) {
-	var p pattern
-	system, name, qualified := strings.Cut(s, ":")
-	if !qualified {
-		system, name = "", s
-	}
-	p.system, p.name = system, name
-	switch {
-	case name == "" || qualified && system == "":
-		return p, fmt.Errorf("pattern %q has no name: %w", s, fs.ErrInvalid)
-	case strings.ContainsAny(system, `*?[\`):
-		return p, fmt.Errorf("pattern %q: the system must be spelled out, such as sched:*: %w", s, fs.ErrInvalid)
-	case strings.ContainsAny(s, "/\x00\n") || system == ".." || system == "." || name == ".." || name == ".":
-		return p, fmt.Errorf("pattern %q: no event has such a name: %w", s, fs.ErrInvalid)
-	}
-	p.glob = strings.ContainsAny(p.name, `*?[\`)
-	p.prefix = !p.glob && p.system == ""
-	if _, err := path.Match(p.name, ""); err != nil {
-		return p, fmt.Errorf("pattern %q: %w: %w", s, err, fs.ErrInvalid)
-	}
-	return p, nil
-}
-
-func parsePatterns(list []string) ([]pattern, error) {
-	var patterns []pattern
-	for _, s := range list {
-		p, err := parsePattern(s)
-		if err != nil {
-			return nil, err
-		}
-		patterns = append(patterns, p)
-	}
-	return patterns, nil
-}
-
-// userEvents reports whether the pattern selects user events, which appear and disappear.
-func (p pattern) userEvents() bool { return p.system == "" || isUserEvents(p.system) }
-
-func isUserEvents(system string) bool {
-	return system == tracepoint.System || system == tracepoint.MultiSystem
-}
-
-func (p pattern) match(system, name string) bool {
-	if p.system != system && (p.system != "" || !isUserEvents(system)) {
-		return false
-	}
-	if p.matchName(name) {
-		return true
-	}
-	// A program with several formats for a name does not know the number that the kernel adds.
-	registered, ok := registeredName(system, name)
-	return ok && p.matchName(registered)
-}
-
-func (p pattern) matchName(name string) bool {
-	if p.glob {
-		ok, _ := path.Match(p.name, name) // parsePattern checked the pattern
-		return ok
-	}
-	rest, ok := strings.CutPrefix(name, p.name)
-	return ok && (rest == "" || p.prefix && rest[0] == '_')
-}
-
-// registeredName returns the name that a program registered for a tracepoint of several formats: without the number
-// that the kernel added.
-func registeredName(system, name string) (string, bool) {
-	i := strings.LastIndexByte(name, '.')
-	if system != tracepoint.MultiSystem || i < 0 {
-		return "", false
-	}
-	return name[:i], true
-}
-
-type selection struct{ events, excludes []pattern }
-
-func newSelection(events, excludes []string) (s selection, err error) {
-	if s.events, err = parsePatterns(events); err == nil {
-		s.excludes, err = parsePatterns(excludes)
-	}
-	return s, err
-}
-
-// Match returns a function that reports whether any of the patterns selects a tracepoint; their syntax is that of
-// [Options].Events. The error wraps [fs.ErrInvalid].
-func Match(patterns ...string) (func(system, name string) bool, error) {
-	s, err := newSelection(patterns, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.wants, nil
-}
-
-func (s *selection) wants(system, name string) bool {
-	matches := func(p pattern) bool { return p.match(system, name) }
-	selects := matches
-	if isUserEvents(system) && strings.HasPrefix(name, probePrefix) {
-		selects = func(p pattern) bool { return strings.HasPrefix(p.name, probePrefix) && matches(p) }
-	}
-	return slices.ContainsFunc(s.events, selects) && !slices.ContainsFunc(s.excludes, matches)
-}
-
-// probePrefix begins the names of the events by which the command uevents doctor checks a machine. It removes them, which
-// the kernel refuses while a tool is attached.
-const probePrefix = "uevents_doctor"
-
-// hasErrors reports whether the name of a tracepoint says that its records are errors.
-func hasErrors(system, name string) bool {
-	if registered, ok := registeredName(system, name); ok {
-		name = registered
-	}
-	if n, err := eventheader.ParseName(name); err == nil {
-		return n.Level > 0 && n.Level <= eventheader.LevelError
-	}
-	return isUserEvents(system) && strings.HasSuffix(name, "_error")
 }

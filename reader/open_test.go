@@ -48,7 +48,7 @@ func TestLimitsAreReached(t *testing.T) {
 		}
 
 		// Events that are not selected do not count.
-		_, err = m.open(Options{Events: []string{"b"}, MaxEvents: 1})
+		_, err = m.open(Options{Selection: Selection{Events: []string{"b"}}, MaxEvents: 1})
 		require.NoError(t, err)
 	}
 }

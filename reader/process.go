@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
-	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 const (
@@ -45,6 +45,7 @@ type task struct {
 	read   bool   // it had the process
 	cgroup uint64 // id of the one in which it wrote the last record; 0 if that is not known
 	ended  bool
+	asked  bool            // its events were attached by Reader.AttachProcess
 	shared *record.Process // the copy that callers have; nil after a change
 	used   usage           // with Options.ProgramLimit
 	events int             // that had their first record of the second from it
@@ -174,8 +175,8 @@ func (p *processes) hasThreads(pid int32) bool {
 }
 
 // update applies a record of a task. Records come in order of time.
-func (p *processes) update(r *perf.Record) {
-	if r.Kind == perf.Cgroup {
+func (p *processes) update(r *live.Record) {
+	if r.Kind == live.Cgroup {
 		p.made(r)
 		return
 	}
@@ -184,7 +185,7 @@ func (p *processes) update(r *perf.Record) {
 	}
 	p.recent = nil
 	switch r.Kind {
-	case perf.Fork:
+	case live.Fork:
 		if r.PID != r.ParentPID { // else it is a thread
 			p.forget(r.PID)
 			p.task(r.PID).parent = r.ParentPID
@@ -196,19 +197,19 @@ func (p *processes) update(r *perf.Record) {
 				t.looked = parent.looked // its own cgroup may be another one: a record says so
 			}
 		}
-	case perf.Comm, perf.Exec:
+	case live.Comm, live.Exec:
 		if r.TID != r.PID {
 			return // a thread has a name of its own
 		}
 		t := p.task(r.PID)
 		t.Comm, t.shared = string(r.Comm), nil
-		if r.Kind == perf.Exec {
+		if r.Kind == live.Exec {
 			p.contexts.release(t)
 			t.Exe, t.ServiceName, t.ResourceJSON = "", "", ""
 			t.context = contextLook{}
 			t.looked, t.read, t.cgroup = false, false, 0
 		}
-	case perf.Exit:
+	case live.Exit:
 		if t := p.known[r.PID]; t != nil && r.TID == r.PID && !t.ended {
 			t.ended = true
 			p.exited = append(p.exited, r.PID)
@@ -238,40 +239,21 @@ func (p *processes) forgetExited() {
 	p.exited = append(p.exited[:0], p.exited[half:]...)
 }
 
-// maxWriters is how many writers of an event are tracked. With more of them, no exit is noticed.
-const maxWriters = 1024
-
-// wrote notes that a process wrote a record. The end of one in another PID namespace, which has no id, is not noticed, so it
-// is not known when the last writer ends.
-func (s *source) wrote(pid int32) {
-	switch {
-	case s.writers == nil:
-	case pid == 0:
-		s.writers = nil
-	case pid != s.writer:
-		s.writer = pid
-		s.writers[pid] = true
-		if len(s.writers) > maxWriters {
-			s.writers = nil
-		}
-	}
-}
-
 func (r *Reader) updateTasks() {
 	rec := &r.record
 	r.processes.update(rec)
-	if rec.Kind == perf.Cgroup {
+	if rec.Kind == live.Cgroup {
 		return
 	}
 	if rec.PID != rec.TID || !r.isWriter(rec.PID) {
 		return
 	}
 	switch {
-	case rec.Kind == perf.Exec: // the process goes on, and may write the event again
+	case rec.Kind == live.Exec: // the process goes on, and may write the event again
 		r.notify(Notice{Kind: NoticeExited, PID: rec.PID})
-	case rec.Kind == perf.Exit && r.processes.hasThreads(rec.PID):
+	case rec.Kind == live.Exit && r.processes.hasThreads(rec.PID):
 		r.noMainThread[rec.PID] = 0
-	case rec.Kind == perf.Exit, rec.Kind == perf.Fork && rec.PID != rec.ParentPID: // a new process has the id
+	case rec.Kind == live.Exit, rec.Kind == live.Fork && rec.PID != rec.ParentPID: // a new process has the id
 		r.ended(rec.PID)
 	}
 }
@@ -280,8 +262,8 @@ func (r *Reader) updateTasks() {
 func (r *Reader) isWriter(pid int32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range r.sources {
-		if s.writers[pid] {
+	for e := range r.events {
+		if e.writers[pid] {
 			return true
 		}
 	}
@@ -294,7 +276,7 @@ func (r *Reader) lookAtLeaderless() {
 		switch {
 		case since == 0 && !r.processes.hasThreads(pid):
 			r.noMainThread[pid] = r.record.Monotonic + uint64(time.Since(r.record.Time))
-		case since != 0 && since <= r.session.delivered():
+		case since != 0 && since <= r.source.Delivered():
 			r.ended(pid)
 		}
 	}
@@ -305,8 +287,8 @@ func (r *Reader) lookAtLeaderless() {
 func (r *Reader) lookForWriters() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range r.sources {
-		for pid := range s.writers {
+	for e := range r.events {
+		for pid := range e.writers {
 			if t := r.processes.known[pid]; t == nil || t.Cgroup == "" {
 				continue
 			}
@@ -324,33 +306,20 @@ func (r *Reader) ended(pid int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.notifyLocked(Notice{Kind: NoticeExited, PID: pid})
-	for src, s := range r.sources {
-		if !s.writers[pid] {
+	for e := range r.events {
+		if !e.writers[pid] {
 			continue
 		}
-		delete(s.writers, pid)
-		s.writer = 0
-		if len(s.writers) > 0 || !isUserEvents(s.event.System()) || !r.attachedAs(s)[s.name] {
+		delete(e.writers, pid)
+		e.writer = 0
+		if len(e.writers) > 0 || !isUserEvents(e.tracepoint.System()) || r.attached[e.name] != e {
 			continue
 		}
-		r.notifyLocked(Notice{Kind: NoticeNoWriter, Event: s.name})
-		if r.o.DetachAtExit && !r.closed {
-			delete(r.attachedAs(s), s.name) // the session may attach to it again once it is detached
-			r.background.Add(1)
-			go r.release(src, s.event)
+		r.notifyLocked(Notice{Kind: NoticeNoWriter, Event: e.name})
+		if r.o.DetachAtExit && !r.closed && e.first != nil {
+			e.gone = true
+			delete(r.attached, e.name) // the session may attach to it again once it is detached
+			r.background.Go(func() { r.release(e) })
 		}
 	}
-}
-
-// release detaches from an event whose programs have exited, so that a program can register it with other fields. The
-// session attaches again if the event reappears or stays.
-func (r *Reader) release(src *perf.Source, e *tracefs.Event) {
-	defer r.background.Done()
-	err := r.kernel.detach(src)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sources[src]; s != nil {
-		s.gone = true
-	}
-	r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.String(), Err: err})
 }

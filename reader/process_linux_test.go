@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
@@ -52,7 +53,7 @@ func TestCgroupOfRecord(t *testing.T) {
 	p.update(fork(100, 103))
 	assert.Equal(t, podProcess(101, "runtime", "/usr/bin/runtime", id1), p.writes(101, before), "one that exists")
 
-	p.update(&perf.Record{Kind: perf.Cgroup, CgroupID: 1 << 40, CgroupPath: []byte(inPod(id2))})
+	p.update(&live.Record{Kind: live.Cgroup, CgroupID: 1 << 40, CgroupPath: []byte(inPod(id2))})
 	p.update(exec(102, "short"))
 	assert.Equal(t, podProcess(102, "short", "", id2), p.writes(102, 1<<40), "one that was made and removed")
 
@@ -161,7 +162,7 @@ func TestCgroupPath(t *testing.T) {
 	}
 	_, ok := pathIn(mounts, "/sys/fs/cgroups")
 	assert.False(t, ok)
-	_, err := Open(&Options{Events: []string{"*"}, Cgroup: t.TempDir()})
+	_, err := Open(&Options{Selection: Selection{Events: []string{"*"}}, Cgroup: t.TempDir()})
 	assert.ErrorIs(t, err, fs.ErrInvalid)
 }
 

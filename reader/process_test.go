@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/processcontext"
 	"github.com/userevents/userevents-go/internal/testscale"
 )
@@ -69,15 +70,15 @@ func (f fakeProc) remove(pid int32) {
 	require.NoError(f.t, os.RemoveAll(filepath.Join(f.dir, strconv.Itoa(int(pid)))))
 }
 
-func fork(parent, child int32) *perf.Record {
-	return &perf.Record{Kind: perf.Fork, PID: child, TID: child, ParentPID: parent, ParentTID: parent}
+func fork(parent, child int32) *live.Record {
+	return &live.Record{Kind: live.Fork, PID: child, TID: child, ParentPID: parent, ParentTID: parent}
 }
 
-func exec(pid int32, comm string) *perf.Record {
-	return &perf.Record{Kind: perf.Exec, PID: pid, TID: pid, Comm: []byte(comm)}
+func exec(pid int32, comm string) *live.Record {
+	return &live.Record{Kind: live.Exec, PID: pid, TID: pid, Comm: []byte(comm)}
 }
 
-func exit(pid int32) *perf.Record { return &perf.Record{Kind: perf.Exit, PID: pid, TID: pid} }
+func exit(pid int32) *live.Record { return &live.Record{Kind: live.Exit, PID: pid, TID: pid} }
 
 func TestProcesses(t *testing.T) {
 	proc := fakeProc{t, t.TempDir()}
@@ -96,10 +97,10 @@ func TestProcesses(t *testing.T) {
 	p.update(exec(101, "sh"))
 	assert.Equal(t, podProcess(101, "sh", "", id1), *p.at(101, 0))
 	before := p.at(101, 0)
-	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 105, Comm: []byte("a thread")})
+	p.update(&live.Record{Kind: live.Comm, PID: 101, TID: 105, Comm: []byte("a thread")})
 	p.update(fork(101, 101)) // a thread, too
 	assert.Same(t, before, p.at(101, 0))
-	p.update(&perf.Record{Kind: perf.Comm, PID: 101, TID: 101, Comm: []byte("renamed")})
+	p.update(&live.Record{Kind: live.Comm, PID: 101, TID: 101, Comm: []byte("renamed")})
 	assert.Equal(t, "renamed", p.at(101, 0).Comm)
 	assert.Equal(t, "sh", before.Comm, "a Process does not change")
 
@@ -174,7 +175,7 @@ func TestExitedKept(t *testing.T) {
 // TestProcessesBounded: the number of known processes is bounded, for any number of forks, exits and lost records.
 func TestProcessesBounded(t *testing.T) {
 	p := newProcesses(t.TempDir())
-	p.update(&perf.Record{Kind: perf.Comm, PID: 1, TID: 1, Comm: []byte("init")})
+	p.update(&live.Record{Kind: live.Comm, PID: 1, TID: 1, Comm: []byte("init")})
 	for i := int32(2); i < 20*maxExited; i++ {
 		p.update(fork(1, i))
 		p.update(exit(i))

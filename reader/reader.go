@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,20 +13,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 
 // Reader reads the records of events while programs write them, in order of time, and decodes them. [Open] creates it.
-// One goroutine calls Next, Events and CheckNotices; the other methods may be called concurrently.
+// One goroutine calls Next, NextUndecoded, Events and CheckNotices; the other methods may be called concurrently.
 type Reader struct {
-	dir       *tracefs.Dir
-	o         Options
-	selection selection
-	session   session
-	kernel    kernelSession // nil if the kernel's events are not read
+	dir      *tracefs.Dir
+	o        Options
+	source   source        // kernel, memory, or both
+	kernel   kernelSession // nil if the kernel's events are not read
+	memory   memorySession // nil if shared memory is not read
+	selects  sync.Mutex    // serialises Select; locked before mu
+	selected atomic.Pointer[selections]
 
 	// Set before events are attached:
 	errorRings bool // errors have rings of their own
@@ -38,24 +40,20 @@ type Reader struct {
 	limits         bool   // Options.Limit or ProgramLimit is set
 	cgroup         string // path of Options.Cgroup, as processes have it
 
-	adds    sync.Mutex // serialises Add; locked before mu
-	follows bool       // the session follows the events of additions; guarded by adds
-
 	mu sync.Mutex
 	// Guarded by mu:
-	sources  map[*perf.Source]*source
-	attached map[string]bool // names of events that are attached or being attached
-	// attachedAdded are the names of events that are attached for additions.
-	attachedAdded map[string]bool
-	additions     []addition
-	never         map[string]bool // names of events none of whose records can meet Options.Where
-	notices       []Notice        // not yet delivered by Next
-	opened        bool
-	closed        bool
-	leftOut       map[string]leftOut // by name, events for which there was no room
-	deadline      time.Time          // set by the caller
-	tickAt        time.Time          // when Next checks the counts again
-	resumeAt      time.Time          // when Next attaches to events again that have reached Options.Limit or ProgramLimit; zero if there are none
+	events   map[*event]bool   // of whose records some may be unread
+	attached map[string]*event // of the kernel, by name; also those that are being attached
+	rests    int               // events that are attached a second time: see divide
+	follows  bool              // the session follows user events
+	never    map[string]bool   // names of events none of whose records are selected
+	notices  []Notice          // not yet delivered by Next
+	opened   bool
+	closed   bool
+	leftOut  map[string]leftOut // by name, events for which there was no room
+	deadline time.Time          // set by the caller
+	tickAt   time.Time          // when Next checks the counts again
+	resumeAt time.Time          // when Next attaches to events again that have reached Options.Limit or ProgramLimit; zero if there are none
 
 	noticed     atomic.Bool   // there are notices
 	interrupted atomic.Bool   // Next returns at once; changes hold mu
@@ -63,17 +61,13 @@ type Reader struct {
 	unselected  atomic.Uint64
 	copies      atomic.Uint64
 	undecodable atomic.Uint64
-	final       atomic.Pointer[perf.Stats] // counts of the last look at losses, after io.EOF
+	final       atomic.Pointer[live.Stats] // counts of the last look at losses, after io.EOF
 
 	background sync.WaitGroup
 
 	// Used by Next only:
-	record    perf.Record
-	probe     record.Record // for Options.Where, where the caller's Event is not decoded in full
-	recent    *perf.Source  // of the last record
-	source    *source       // the same
+	record    live.Record
 	processes *processes
-	copiesOf  record.Copies
 	// noMainThread are the processes that wrote events and have no main thread, or are exiting, with the time from which
 	// on they are known to have exited, or 0.
 	noMainThread map[int32]uint64
@@ -86,17 +80,27 @@ type Reader struct {
 // tickInterval is the interval of checks for lost records.
 const tickInterval = time.Second
 
-// Next waits for the next selected record and decodes it into ev. A record that cannot be decoded is of KindOther, has no
+// Next waits for the next selected record and decodes it into rec. A record that cannot be decoded is of KindOther, has no
 // fields but Raw, and is counted in Stats.
 //
 // It returns [os.ErrDeadlineExceeded] after the deadline when no record is ready, or, about once a second, when those that
 // are ready are not selected; [io.EOF] after Stop when all is read, and [os.ErrClosed] after Close. Options.Notify is
 // called before it returns and while it waits.
-func (r *Reader) Next(ev *record.Record) error {
-	if ev == nil {
-		return fmt.Errorf("reader: Next needs an Event: %w", fs.ErrInvalid)
+func (r *Reader) Next(rec *record.Record) error {
+	if rec == nil {
+		return fmt.Errorf("reader: Next needs a record: %w", fs.ErrInvalid)
 	}
 	for skipped := false; ; skipped = true {
+		rd, process, err := r.read(skipped)
+		if err != nil || r.take(rec, rd, process) {
+			return err
+		}
+	}
+}
+
+// read waits for the next record of an event. skipped is that the one before was not selected.
+func (r *Reader) read(skipped bool) (*reading, *record.Process, error) {
+	for ; ; skipped = true {
 		now, looked := time.Time{}, false
 		if r.reads++; r.reads%256 == 0 {
 			now = time.Now()
@@ -107,9 +111,9 @@ func (r *Reader) Next(ev *record.Record) error {
 			r.deliverNotices()
 		}
 		if skipped && (looked && r.overdue(now) || r.interrupted.Load()) {
-			return os.ErrDeadlineExceeded
+			return nil, nil, os.ErrDeadlineExceeded
 		}
-		err := r.session.ReadInto(&r.record)
+		err := r.source.ReadInto(&r.record)
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -118,58 +122,38 @@ func (r *Reader) Next(ev *record.Record) error {
 			r.resume(now)
 			r.deliverNotices()
 			if r.overdue(now) {
-				return err
+				return nil, nil, err
 			}
 			continue
 		case errors.Is(err, io.EOF) && !r.drained:
 			r.drained = true
 			r.lookAtLosses()
 			r.deliverNotices()
-			return err
+			return nil, nil, err
 		default:
-			return err
+			return nil, nil, err
 		}
-		if r.record.Kind != perf.Sample {
+		if r.record.Kind != live.Sample {
 			r.updateTasks()
 			continue
 		}
-		if selected, err := r.take(ev); selected || err != nil {
-			return err
-		}
+		return r.note()
 	}
 }
 
-// take decodes the record, counts it, and reports whether it is selected.
-func (r *Reader) take(ev *record.Record) (selected bool, err error) {
-	wanted, isCopy, err := r.decode(ev)
-	switch {
-	case err != nil:
-		return false, err
-	case isCopy: // also of a declared record that is not selected: it decides
-		r.copies.Add(1)
-	case !wanted:
-		r.unselected.Add(1)
-	default:
-		r.taken.Add(1)
-		return true, nil
-	}
-	return false, nil
-}
-
-// decode decodes the record. It reports whether the options select it, and whether it is the copy of a declared record. Records that are
-// not decoded are checked for copies only if there is a condition: the condition is evaluated on the original.
-func (r *Reader) decode(ev *record.Record) (wanted, isCopy bool, err error) {
+// note notes who wrote the record, and returns how it is read, and its process.
+func (r *Reader) note() (*reading, *record.Process, error) {
 	rec := &r.record
-	if rec.Source != r.recent {
-		s, err := r.sourceOf(rec.Source)
-		if err != nil {
-			return false, false, err
+	e := rec.Tag.(*event)
+	rd := e.reading.Load() // once, as Select may change it meanwhile
+	if rd == nil {
+		var err error
+		if rd, err = r.readingOf(e); err != nil {
+			return nil, nil, err
 		}
-		r.recent, r.source = rec.Source, s
 	}
-	s := r.source
-	s.wrote(rec.PID)
-	writer := s.task
+	e.wrote(rec.PID)
+	writer := e.task
 	if writer == nil {
 		writer = r.processes.get(rec.PID)
 		if rec.CgroupID != writer.cgroup && rec.CgroupID != 0 && r.processes.cgroups != nil {
@@ -177,54 +161,42 @@ func (r *Reader) decode(ev *record.Record) (wanted, isCopy bool, err error) {
 		}
 	}
 	if r.limits {
-		r.limit(s, rec, writer)
+		r.limit(e, rec, writer)
 	}
-	process := writer.at(rec.Monotonic, r.processes.contexts)
-	additions := s.added.Load() // once, as Add may change them meanwhile
-	probed := (r.o.Where != nil || additions != nil) && r.o.Undecoded
-	if probed {
-		load(&r.probe, s.decoder, rec, process)
-		if wanted, isCopy = r.wants(s, &r.probe, additions); isCopy || !wanted {
-			return wanted, isCopy, nil
-		}
+	return rd, writer.at(rec.Monotonic, r.processes.contexts), nil
+}
+
+// take decodes the record, counts it, and reports whether it is selected.
+func (r *Reader) take(rec *record.Record, rd *reading, process *record.Process) bool {
+	var err error
+	if r.o.Reuse {
+		err = rd.decoder.DecodeReuse(r.record.Raw, rec)
+	} else {
+		err = rd.decoder.Decode(r.record.Raw, rec)
 	}
-	switch {
-	case r.o.Undecoded && r.o.Reuse:
-		s.decoder.Reset(rec.Raw, ev)
-	case r.o.Undecoded:
-		s.decoder.Reset(bytes.Clone(rec.Raw), ev)
-	case r.o.Reuse:
-		err = s.decoder.DecodeReuse(rec.Raw, ev)
-	default:
-		err = s.decoder.Decode(rec.Raw, ev)
+	recorded(rec, &r.record, process)
+	if !r.o.Reuse {
+		rec.Callchain = slices.Clone(rec.Callchain)
 	}
+	selected, _ := r.count(rec, rd, err)
+	return selected
+}
+
+// count counts a decoded record, and returns what reading.wants does.
+func (r *Reader) count(rec *record.Record, rd *reading, err error) (wanted, isCopy bool) {
 	if err != nil {
 		r.undecodable.Add(1)
 	}
-	recorded(ev, rec, process)
-	if !r.o.Reuse {
-		ev.Callchain = slices.Clone(ev.Callchain)
-	}
+	wanted, isCopy = rd.wants(rec)
 	switch {
-	case probed:
-	case s.where == nil && additions == nil: // most often; a call of wants takes longer
-		wanted, isCopy = true, r.copiesOf.IsCopy(ev)
+	case wanted:
+		r.taken.Add(1)
+	case isCopy:
+		r.copies.Add(1)
 	default:
-		wanted, isCopy = r.wants(s, ev, additions)
+		r.unselected.Add(1)
 	}
-	return wanted, isCopy, nil
-}
-
-// recorded sets what the kernel recorded.
-func recorded(ev *record.Record, rec *perf.Record, process *record.Process) {
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
-	ev.CgroupID, ev.Callchain, ev.Process = rec.CgroupID, rec.Callchain, process
-}
-
-// load decodes a record for a condition. One that cannot be decoded has the parts that the kernel recorded.
-func load(ev *record.Record, d *record.Decoder, rec *perf.Record, process *record.Process) {
-	_ = d.DecodeReuse(rec.Raw, ev)
-	recorded(ev, rec, process)
+	return wanted, isCopy
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next
@@ -247,7 +219,7 @@ func (r *Reader) setDeadline() {
 	if !r.resumeAt.IsZero() && r.resumeAt.Before(at) {
 		at = r.resumeAt
 	}
-	r.session.SetDeadline(at)
+	r.source.SetDeadline(at)
 }
 
 func (r *Reader) overdue(now time.Time) bool {
@@ -259,14 +231,14 @@ func (r *Reader) overdue(now time.Time) bool {
 // AttachProcess attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
 // Options.Processes does not have it. It may be called concurrently.
 func (r *Reader) AttachProcess(pid int) {
-	if m, ok := r.session.(memoryReader); ok {
-		m.attachProcess(pid)
+	if r.memory != nil {
+		r.memory.AttachProcess(pid)
 	}
 }
 
 // Stop ends recording. Next returns the records written before, and then [io.EOF]. It is much faster than Close: an
 // interrupted tool calls Stop, reads the rest, reports Stats, and closes last. It may be called more than once.
-func (r *Reader) Stop() error { return r.session.Stop() }
+func (r *Reader) Stop() error { return r.source.Stop() }
 
 // Close detaches from all events, which takes the kernel about 30 ms for each. Next returns [os.ErrClosed]. It may be
 // called more than once.
@@ -278,7 +250,7 @@ func (r *Reader) Close() error {
 	}
 	r.closed = true
 	r.mu.Unlock()
-	err := r.session.Close()
+	err := r.source.Close()
 	r.background.Wait()
 	return err
 }
@@ -339,13 +311,14 @@ func (r *Reader) Snapshot(f func(*record.Record) error) error {
 	}
 	r.deliverNotices()
 	ev := new(record.Record)
-	return r.session.Snapshot(func(rec *perf.Record) error {
+	return r.source.Snapshot(func(rec *live.Record) error {
 		r.record = *rec
-		if rec.Kind != perf.Sample {
+		if rec.Kind != live.Sample {
 			r.updateTasks()
 			return nil
 		}
-		if selected, err := r.take(ev); !selected || err != nil {
+		rd, process, err := r.note()
+		if err != nil || !r.take(ev, rd, process) {
 			return err
 		}
 		taken := ev

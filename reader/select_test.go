@@ -3,6 +3,7 @@ package reader
 import (
 	"cmp"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"testing"
@@ -70,9 +71,9 @@ func TestProbes(t *testing.T) {
 		if pattern == "" {
 			events = nil
 		}
-		s, err := newSelection(events, nil)
+		matches, err := Match(events...)
 		require.NoError(t, err)
-		assert.Equal(t, want, s.wants("user_events", "uevents_doctor_812"), pattern)
+		assert.Equal(t, want, matches("user_events", "uevents_doctor_812"), pattern)
 	}
 }
 
@@ -123,22 +124,22 @@ func (m *machine) said() (list []string) {
 	return list
 }
 
-// TestReaderAdditions: events that additions alone select are attached and detached, with notices.
-func TestReaderAdditions(t *testing.T) {
+// TestSelect: events that another selection adds or leaves out are attached and detached, with notices, while the others go on.
+func TestSelect(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"myapp_info"}, DetachAtExit: true})
-	info := []Addition{{Events: []string{"myapp_info"}}}
-	debug := []Addition{{Events: []string{"myapp_debug"}, Where: condition("message =~ keep")}, {Events: []string{"myapp_debug"}, Where: condition("message =~ hold")}}
-	add := func(list []Addition, attached ...string) {
+	info := Selection{Events: []string{"myapp_info"}}
+	r := m.mustOpen(Options{Selection: info, DetachAtExit: true})
+	keep, hold := Selection{Events: []string{"myapp_debug"}, Where: condition("message =~ keep")}, Selection{Events: []string{"myapp_debug"}, Where: condition("message =~ hold")}
+	selects := func(list []Selection, attached ...string) {
 		t.Helper()
-		require.NoError(t, r.Add(list))
+		require.NoError(t, r.Select(list...))
 		m.look()
 		testscale.Eventually(t, func() bool { return slices.Equal(m.attached(), attached) }, "%v", attached)
 	}
-	add(info, "myapp_info") // Options have all of it
+	selects([]Selection{info, info}, "myapp_info") // the same once more
 	for range 2 {
-		add(debug, "myapp_debug", "myapp_info")
+		selects([]Selection{info, keep, hold}, "myapp_debug", "myapp_info")
 		for _, message := range []string{"keep", "drop", "hold"} {
 			l.Debug(message)
 			l.Info(message)
@@ -147,20 +148,22 @@ func TestReaderAdditions(t *testing.T) {
 		assert.Equal(t, 2, r.State().Attached)
 		assert.Equal(t, []string{"attached user_events:myapp_debug"}, m.said())
 		l.Debug("keep it")
-		add(info, "myapp_info")
+		selects([]Selection{info}, "myapp_info")
 		testscale.Eventually(t, func() bool { return r.State().Attached == 1 }, "it is attached")
 		assert.Equal(t, []string{"DEBUG keep it"}, m.read(r), "what was written before")
 		testscale.Eventually(t, func() bool { m.read(r); return len(m.notices) > 0 }, "no notice")
 		assert.Equal(t, []string{"detached user_events:myapp_debug"}, m.said())
 	}
-	add(nil, "myapp_info")
+	selects([]Selection{{Events: []string{"myapp_warn"}}}, "myapp_warn")
+	selects(nil)
 }
 
-// TestReaderAdditionsElsewhere: other records of an event of Options are read once, of a source of their own, without a notice.
-func TestReaderAdditionsElsewhere(t *testing.T) {
+// TestSelectWhere: other records of an event are selected in its place, of the event that is attached.
+func TestSelectWhere(t *testing.T) {
 	m := newMachine(t)
 	l := m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"myapp_info"}, Where: condition("message =~ keep")})
+	keep := Selection{Events: []string{"myapp_info"}, Where: condition("message =~ keep")}
+	r := m.mustOpen(Options{Selection: keep})
 	log := func() []string {
 		for _, message := range []string{"keep", "drop", "hold"} {
 			l.Info(message)
@@ -169,70 +172,107 @@ func TestReaderAdditionsElsewhere(t *testing.T) {
 	}
 	assert.Equal(t, []string{"INFO keep"}, log())
 	for range 2 {
-		require.NoError(t, r.Add([]Addition{{Events: []string{"myapp"}, Where: condition("not (message =~ drop)")}}))
+		require.NoError(t, r.Select(keep, Selection{Events: []string{"myapp"}, Where: condition("not (message =~ drop)")}))
 		m.look()
-		assert.Equal(t, []string{"myapp_debug", "myapp_error", "myapp_info", "myapp_info", "myapp_request", "myapp_warn"}, m.attached())
+		assert.Equal(t, []string{"myapp_debug", "myapp_error", "myapp_info", "myapp_request", "myapp_warn"}, m.attached())
 		assert.Equal(t, []string{"INFO keep", "INFO hold"}, log())
-		require.NoError(t, r.Add(nil))
-		testscale.Eventually(t, func() bool { return slices.Equal(m.attached(), []string{"myapp_info"}) }, "it is attached")
+		require.NoError(t, r.Select(keep))
+		testscale.Eventually(t, func() bool { return slices.Equal(m.attached(), []string{"myapp_info"}) }, "others are attached")
 		assert.Equal(t, []string{"INFO keep"}, log())
 		assert.NotContains(t, m.said(), "attached user_events:myapp_info")
 	}
+	require.NoError(t, r.Select(Selection{Events: []string{"myapp_info"}, Where: condition("message =~ hold"), Processes: []int{7, 8}}))
+	assert.Equal(t, []string{"INFO hold"}, log(), "the session leaves other processes out")
+	assert.Equal(t, map[int32]bool{7: true, 8: true}, m.processes)
+	require.NoError(t, r.Select(keep, Selection{Events: []string{"myapp_info"}, Where: condition("message =~ hold"), Processes: []int{7}}))
+	assert.Equal(t, []string{"INFO keep"}, log())
+	assert.Nil(t, m.processes)
+	m.pid = 7
+	assert.Equal(t, []string{"INFO keep", "INFO hold"}, log())
 }
 
-// TestReaderAdditionsFail: an error leaves the additions as they were, and the same additions may succeed later.
-func TestReaderAdditionsFail(t *testing.T) {
+// TestSelectDivides: an event whose filter the kernel evaluates is attached a second time for the records that the filter drops, while
+// these are selected.
+func TestSelectDivides(t *testing.T) {
 	m := newMachine(t)
 	m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"myapp_info"}})
-	list := []Addition{{Events: []string{"myapp_debug"}}}
+	high := Selection{Events: []string{"myapp_warn"}, Where: condition("level >= warn2")}
+	r := m.mustOpen(Options{Selection: high, MaxEvents: 2, Partial: true})
+	filters := func(want ...string) {
+		t.Helper()
+		testscale.Eventually(t, func() bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return slices.EqualFunc(m.sources, want, func(s *fakeSource, filter string) bool { return s.o.Filter == filter })
+		}, "%v", want)
+	}
+	filters("level >= 5 && level <= 7")
+	for range 2 {
+		require.NoError(t, r.Select(Selection{Events: []string{"myapp_warn"}}))
+		filters("level >= 5 && level <= 7", "!(level >= 5 && level <= 7)")
+		require.NoError(t, r.Select(high))
+		filters("level >= 5 && level <= 7")
+	}
+	require.NoError(t, r.Select(Selection{Events: []string{"myapp_warn"}}))
+	filters("level >= 5 && level <= 7", "!(level >= 5 && level <= 7)")
+	require.NoError(t, r.Select())
+	filters()
+	assert.Zero(t, r.rests)
+}
+
+// TestSelectFails: an error leaves the selection as it was, and the same selection may succeed later.
+func TestSelectFails(t *testing.T) {
+	m := newMachine(t)
+	m.logger(m.program(), "myapp")
+	m.addEvent("sched", "sched_switch", "name: sched_switch\nID: 9\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\tfield:int prev_pid;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n")
+	other := Selection{Events: []string{"sched:sched_switch"}}
+	r := m.mustOpen(Options{Selection: other})
+	list := []Selection{{Events: []string{"myapp_debug"}}}
 	m.refuseToFollow = errno.EMFILE
-	assert.ErrorIs(t, r.Add(list), errno.EMFILE)
-	assert.Empty(t, r.selected("user_events", "myapp_debug"))
+	assert.ErrorIs(t, r.Select(list...), errno.EMFILE)
+	assert.Equal(t, []string{"sched:sched_switch"}, m.attached())
+	for _, wrong := range []Selection{{}, {Events: []string{"["}}, {Events: []string{"a"}, Excludes: []string{""}}} {
+		assert.ErrorIs(t, r.Select(list[0], wrong), fs.ErrInvalid)
+	}
 	m.refuseToFollow = nil
-	require.NoError(t, r.Add(list))
+	require.NoError(t, r.Select(list...))
 	m.look()
-	assert.Equal(t, []string{"myapp_debug", "myapp_info"}, m.attached())
+	testscale.Eventually(t, func() bool { return slices.Equal(m.attached(), []string{"myapp_debug"}) }, "%v", m.attached())
+	require.NoError(t, r.Select(other))
+	testscale.Eventually(t, func() bool { return slices.Equal(m.attached(), []string{"sched:sched_switch"}) }, "%v", m.attached())
 
 	for _, o := range []Options{{NoFollow: true}, {Read: ReadCounts}, {Read: ReadSnapshot}} {
-		assert.ErrorIs(t, newMachineReader(t, o).Add(list), fs.ErrInvalid)
+		m := newMachine(t)
+		m.logger(m.program(), "myapp")
+		o.Events = []string{"myapp_info"}
+		assert.ErrorIs(t, m.mustOpen(o).Select(list...), fs.ErrInvalid)
 	}
+	require.NoError(t, r.Close())
+	assert.ErrorIs(t, r.Select(list...), os.ErrClosed)
 }
 
-// newMachineReader returns a reader of one event.
-func newMachineReader(t *testing.T, o Options) *Reader {
-	m := newMachine(t)
-	m.logger(m.program(), "myapp")
-	o.Events = []string{"myapp_info"}
-	return m.mustOpen(o)
-}
-
-// TestReaderAdditionsLimits: events of additions have a part in Options.MaxEvents and Limit.
-func TestReaderAdditionsLimits(t *testing.T) {
+// TestSelectLimits: events of another selection have a part in Options.MaxEvents and Limit.
+func TestSelectLimits(t *testing.T) {
 	m := newMachine(t)
 	p := m.kernel.Provider()
 	l := m.logger(p, "myapp")
-	r := m.mustOpen(Options{Events: []string{"myapp_info"}, MaxEvents: 2, Partial: true, Limit: 3})
-	require.NoError(t, r.Add([]Addition{{Events: []string{"myapp_warn"}}}))
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"myapp_info"}}, MaxEvents: 2, Partial: true, Limit: 3})
+	require.NoError(t, r.Select(Selection{Events: []string{"myapp_info", "myapp_warn"}}))
 	m.look()
-	require.NoError(t, r.Add([]Addition{{Events: []string{"myapp_warn", "myapp_error"}}}))
+	require.NoError(t, r.Select(Selection{Events: []string{"myapp_info", "myapp_warn", "myapp_error"}}))
 	m.look()
 	assert.Equal(t, []string{"myapp_info", "myapp_warn"}, m.attached())
 	m.read(r)
 	assert.Contains(t, m.said(), "failed user_events:myapp_error")
-	require.NoError(t, r.Add([]Addition{{Events: []string{"myapp_error"}}}))
+	require.NoError(t, r.Select(Selection{Events: []string{"myapp_info", "myapp_error"}}))
 	testscale.Eventually(t, func() bool { m.look(); return slices.Equal(m.attached(), []string{"myapp_error", "myapp_info"}) }, "there is no room")
 
 	// Its programs end while it is disabled, and another one registers it.
 	paused := func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		for _, s := range r.sources {
-			if s.name == "user_events:myapp_error" && s.limited == paused {
-				return true
-			}
-		}
-		return false
+		e := r.attached["user_events:myapp_error"]
+		return e != nil && e.limited == paused
 	}
 	testscale.Eventually(t, func() bool { l.Error("flood"); m.read(r); return paused() }, "it is not disabled")
 	require.NoError(t, p.Close())

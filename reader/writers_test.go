@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/record"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
@@ -62,7 +63,7 @@ func TestReaderChangedFields(t *testing.T) {
 	testscale.Eventually(t, func() bool { records += len(m.read(r)); return records == 1 && len(m.notices) == 3 }, "no record and no notice")
 	assert.Equal(t, NoticeAttached, m.notices[2].Kind)
 	r.lookAtLosses()
-	assert.Len(t, r.sources, 1, "the first is forgotten")
+	assert.Len(t, r.events, 1, "the first is forgotten")
 }
 
 // TestReaderWriters: an event has ended when all processes that wrote it have exited.
@@ -71,7 +72,7 @@ func TestReaderWriters(t *testing.T) {
 	l := m.logger(m.program(), "myapp")
 	r := m.mustOpen(Options{})
 	l.Info("one")
-	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813}) // a thread
+	m.task(&live.Record{Kind: live.Exit, PID: 812, TID: 813}) // a thread
 	m.pid = 900
 	l.Info("two")
 	m.task(exit(812))
@@ -90,7 +91,7 @@ func TestReaderStillRegistered(t *testing.T) {
 	p := m.kernel.Provider()
 	l := m.logger(p, "myapp")
 	m.logger(m.program(), "myapp")
-	r := m.mustOpen(Options{Events: []string{"*_info"}, DetachAtExit: true})
+	r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info"}}, DetachAtExit: true})
 	l.Info("one")
 	require.NoError(t, p.Close())
 	m.task(exit(812))
@@ -109,7 +110,7 @@ func TestReaderMostWriters(t *testing.T) {
 	for writers, want := range map[int32]int{maxWriters: 1, maxWriters + 1: 0} {
 		m := newMachine(t)
 		l := m.logger(m.program(), "myapp")
-		r := m.mustOpen(Options{Events: []string{"*_info"}})
+		r := m.mustOpen(Options{Selection: Selection{Events: []string{"*_info"}}})
 		for m.pid = 1000; m.pid < 1000+writers; m.pid++ {
 			l.Info("many")
 			m.read(r)
@@ -139,7 +140,7 @@ func TestReaderLeaderExits(t *testing.T) {
 	m.read(r)
 	assert.Empty(t, m.notices)
 	require.NoError(t, os.Remove(filepath.Join(threads, "813")))
-	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
+	m.task(&live.Record{Kind: live.Exit, PID: 812, TID: 813})
 	r.look(r.tickAt)
 	r.look(r.tickAt)
 	m.read(r)
@@ -166,8 +167,8 @@ func TestReaderOtherNamespace(t *testing.T) {
 	m.task(exit(5))
 	m.pid = 0
 	l.Info("one")
-	m.task(&perf.Record{Kind: perf.Fork})
-	m.task(&perf.Record{Kind: perf.Exec, Comm: []byte("other")})
+	m.task(&live.Record{Kind: live.Fork})
+	m.task(&live.Record{Kind: live.Exec, Comm: []byte("other")})
 	m.task(exit(0))
 	m.task(exit(812))
 	l.Info("two")
@@ -200,7 +201,7 @@ func TestReaderExited(t *testing.T) {
 	m.task(exec(900, "quiet"))
 	m.task(exit(900))
 	m.task(fork(812, 812)) // a thread
-	m.task(&perf.Record{Kind: perf.Exit, PID: 812, TID: 813})
+	m.task(&live.Record{Kind: live.Exit, PID: 812, TID: 813})
 	l.Info("last of the process")
 	m.task(exit(812))
 	m.task(fork(1, 812))

@@ -20,35 +20,35 @@ import (
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
 // repeated is a source of one record, many times.
 type repeated struct {
 	machineSource
-	ev   record.Record
-	left int
-	end  sync.Once
-	done chan struct{} // closed after the last one
+	record reader.Undecoded
+	raw    []byte
+	left   int
+	end    sync.Once
+	done   chan struct{} // closed after the last one
 }
 
-func (s *repeated) Next(ev *record.Record) error {
+func (s *repeated) NextUndecoded(u *reader.Undecoded) ([]byte, error) {
 	if s.left == 0 {
 		s.end.Do(func() { close(s.done) })
-		return io.EOF // the receiver opens it again, until it is shut down
+		return nil, io.EOF // the receiver opens it again, until it is shut down
 	}
 	s.left--
-	*ev = s.ev
-	return nil
+	*u = s.record
+	return s.raw, nil
 }
 
-func (s *repeated) SetDeadline(time.Time)        {}
-func (s *repeated) State() reader.State          { return reader.State{} }
-func (s *repeated) Add([]reader.Addition) error  { return nil }
-func (s *repeated) Stats() (reader.Stats, error) { return reader.Stats{}, nil }
-func (s *repeated) Stop() error                  { return nil }
-func (s *repeated) Close() error                 { return nil }
+func (s *repeated) SetDeadline(time.Time)            {}
+func (s *repeated) State() reader.State              { return reader.State{} }
+func (s *repeated) Select(...reader.Selection) error { return nil }
+func (s *repeated) Stats() (reader.Stats, error)     { return reader.Stats{}, nil }
+func (s *repeated) Stop() error                      { return nil }
+func (s *repeated) Close() error                     { return nil }
 
 // processorTime returns the processor time of this process.
 func processorTime(b *testing.B) time.Duration {
@@ -69,16 +69,16 @@ func BenchmarkReceiver(b *testing.B) {
 	})[0]
 	for _, mapping := range []Mapping{mappingAuto, mappingRaw} {
 		b.Run(string(mapping), func(b *testing.B) {
-			src := &repeated{left: b.N, done: make(chan struct{}), ev: record.Record{
-				Time: time.Now(), Monotonic: 1, PID: 812, TID: 815, System: tracepoint.System, Name: sample.Event,
-				Process: &record.Process{PID: 812, Exe: "/usr/bin/myapp"}, Raw: sample.Raw, Decoder: sample.Decoder,
-			}}
+			src := &repeated{left: b.N, done: make(chan struct{}), record: reader.Undecoded{
+				Time: time.Now(), Monotonic: 1, PID: 812, TID: 815,
+				Process: &record.Process{PID: 812, Exe: "/usr/bin/myapp"}, Decoder: sample.Decoder,
+			}, raw: sample.Raw}
 			cfg := defaultConfig()
 			cfg.Mapping = mapping
 			r, err := newFactory(func(*reader.Options) (source, error) { return src, nil }).CreateLogs(context.Background(), receivertest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
 			require.NoError(b, err)
 			b.ReportAllocs()
-			b.SetBytes(int64(len(src.ev.Raw)))
+			b.SetBytes(int64(len(src.raw)))
 			before := processorTime(b)
 			require.NoError(b, r.Start(context.Background(), newHost()))
 			<-src.done

@@ -70,7 +70,7 @@ func TestConfigDefault(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &reader.Options{
 		DetachAtExit: true, CgroupID: true, Partial: true, Poll: 250 * time.Millisecond, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 100 * time.Millisecond, Window: 10 * time.Millisecond,
-		Events: []string{"*"}, Transport: reader.TransportAny, Reuse: true, Undecoded: true,
+		Selection: reader.Selection{Events: []string{"*"}}, Transport: reader.TransportAny, Reuse: true,
 	}, o)
 }
 
@@ -106,9 +106,9 @@ func TestConfigAll(t *testing.T) {
 	assert.Equal(t, "(kind in (log, other) and (level >= warn2 or not has(level))) and (status >= 500)", o.Where.String())
 	o.Where = nil
 	assert.Equal(t, &reader.Options{
-		Events: cfg.Events, Excludes: cfg.Exclude, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
+		Selection: reader.Selection{Events: cfg.Events, Excludes: cfg.Exclude}, Cgroup: cfg.Cgroup, MaxEvents: 500, Transport: reader.TransportMemory,
 		ProgramLimit: reader.ProgramLimit{Records: 1000, Bytes: 512 << 10},
-		CgroupID:     true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Reuse: true, Undecoded: true,
+		CgroupID:     true, Partial: true, Poll: time.Second, BufferSize: cfg.budget(processors()).ring, ProgramMemory: cfg.budget(processors()).programs, Latency: 50 * time.Millisecond, Window: 20 * time.Millisecond, Reuse: true,
 	}, o)
 }
 

@@ -165,20 +165,7 @@ func (s *session) attached() int {
 	if src == nil {
 		return 0
 	}
-	st := src.State()
-	s.countExcluded(&st)
-	return st.Attached
-}
-
-// countExcluded adds to the telemetry the records that were read and do not meet the condition.
-func (s *session) countExcluded(st *reader.State) {
-	s.mu.Lock()
-	more := int64(st.Unselected - min(s.excluded, st.Unselected))
-	s.excluded = st.Unselected
-	s.mu.Unlock()
-	if more > 0 {
-		s.telemetry.ReceiverUserEventsExcludedRecords.Add(context.Background(), more, s.telemetry.with(attribute.String("reason", "condition")))
-	}
+	return src.State().Attached
 }
 
 const (

@@ -8,18 +8,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 )
 
 // queued is an undecoded record in a chunk. Without a decoder, it says that there are no further records of a process, or with
 // the id 0 of any.
 type queued struct {
-	time          int64 // nanoseconds since 1970
-	monotonic     uint64
-	process       *record.Process
-	decoder       *record.Decoder
-	begin, end    uint32 // its bytes in the chunk
-	cpu, pid, tid int32
+	reader.Undecoded
+
+	begin, end uint32 // its bytes in the chunk
 }
 
 // chunk has records in their order, and their bytes.
@@ -37,12 +35,9 @@ const (
 // chunkSize is the memory of a chunk in bytes.
 var chunkSize = chunkData + chunkRecords*int(reflect.TypeFor[queued]().Size())
 
-func (c *chunk) raw(r *queued) []byte { return c.data[r.begin:r.end:r.end] }
-
-// recorded sets what the kernel recorded.
-func (r *queued) recorded(ev *record.Record) {
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = time.Unix(0, r.time), r.monotonic, int(r.cpu), r.pid, r.tid
-	ev.Process = r.process
+// decode decodes a record as [reader.Undecoded.Decode] does.
+func (c *chunk) decode(q *queued, rec *record.Record) (selected, isCopy bool) {
+	return q.Decode(c.data[q.begin:q.end:q.end], rec)
 }
 
 // queue holds records between the goroutine that empties the rings and the one that decodes them. Its memory is bounded.
@@ -63,22 +58,19 @@ func newQueue(size int) *queue {
 	return &queue{max: max(2, size/chunkSize), ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// put copies an undecoded event. It reports whether the queue has room for it.
-func (q *queue) put(ev *record.Record) bool {
+// put copies an undecoded record. It reports whether the queue has room for it.
+func (q *queue) put(u *reader.Undecoded, raw []byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := q.last()
-	if c == nil || len(c.records) >= chunkRecords || len(c.data)+len(ev.Raw) > chunkData {
+	if c == nil || len(c.records) >= chunkRecords || len(c.data)+len(raw) > chunkData {
 		if c = q.add(); c == nil {
 			return false
 		}
 	}
 	begin := len(c.data)
-	c.data = append(c.data, ev.Raw...)
-	c.records = append(c.records, queued{
-		time: ev.Time.UnixNano(), monotonic: ev.Monotonic, process: ev.Process, decoder: ev.Decoder,
-		begin: uint32(begin), end: uint32(len(c.data)), cpu: int32(ev.CPU), pid: ev.PID, tid: ev.TID,
-	})
+	c.data = append(c.data, raw...)
+	c.records = append(c.records, queued{*u, uint32(begin), uint32(len(c.data))})
 	return true
 }
 
@@ -96,13 +88,13 @@ func (q *queue) end(pid int32) {
 			c = next
 		}
 	}
-	c.records = append(c.records, queued{pid: pid})
+	c.records = append(c.records, queued{Undecoded: reader.Undecoded{PID: pid}})
 }
 
 // endsWith reports whether there is no record behind the end of a process.
 func (c *chunk) endsWith(pid int32) bool {
-	for i := len(c.records) - 1; i >= 0 && c.records[i].decoder == nil; i-- {
-		if c.records[i].pid == pid {
+	for i := len(c.records) - 1; i >= 0 && c.records[i].Decoder == nil; i-- {
+		if c.records[i].PID == pid {
 			return true
 		}
 	}
@@ -203,10 +195,11 @@ func (s *session) drain(src source) error {
 	if _, err := s.check(src); err != nil {
 		return err
 	}
-	var ev record.Record
+	var u reader.Undecoded
 	src.SetDeadline(time.Now().Add(s.nextCheck()))
 	for {
-		switch err := src.Next(&ev); {
+		raw, err := src.NextUndecoded(&u)
+		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			more, err := s.check(src)
 			if more {
@@ -222,9 +215,9 @@ func (s *session) drain(src source) error {
 		case err != nil:
 			return err
 		}
-		for !s.queue.put(&ev) {
+		for !s.queue.put(&u, raw) {
 			if !s.waitForRoom(src) {
-				s.outputs.drop(ev.System+":"+ev.Name, reasonShutdown, 1)
+				s.outputs.drop(u.Decoder.System()+":"+u.Decoder.Format().Name, reasonShutdown, 1)
 				return nil
 			}
 		}

@@ -130,35 +130,35 @@ type machineSource struct {
 	lastRead string
 }
 
-func (s *machineSource) Next(ev *record.Record) error {
+func (s *machineSource) NextUndecoded(u *reader.Undecoded) (raw []byte, err error) {
 	s.mu.Lock()
 	ctx, cancel := context.WithDeadline(context.Background(), s.deadline) //nolint:forbidigo // the receiver's
 	closed, fail := s.closed, s.fail
 	s.mu.Unlock()
 	defer cancel()
 	if closed || fail != nil {
-		return errors.Join(fail, os.ErrClosed)
+		return nil, errors.Join(fail, os.ErrClosed)
 	}
 	s.CheckNotices()
 	rec, err := s.tool.Next(ctx)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return os.ErrDeadlineExceeded
+		return nil, os.ErrDeadlineExceeded
 	case errors.Is(err, io.EOF):
 		s.CheckNotices()
-		return io.EOF
+		return nil, io.EOF
 	case err != nil:
-		return err
+		return nil, err
 	case rec.Event == s.m.lose:
-		return s.Next(ev)
+		return s.NextUndecoded(u)
 	}
-	*ev = record.Record{
-		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815, System: tracepoint.System, Name: rec.Event,
+	*u = reader.Undecoded{
+		Time: rec.Time, Monotonic: uint64(rec.Time.UnixNano()), CPU: 1, PID: 812, TID: 815,
 		Process: &record.Process{PID: 812, Comm: "myapp", Exe: "/usr/bin/myapp", ContainerID: "c0ffee"},
-		Raw:     append(make([]byte, tracepoint.CommonSize), rec.Payload...), Decoder: s.decoder(rec),
+		Decoder: s.decoder(rec),
 	}
 	s.lastRead = tracepoint.System + ":" + rec.Event
-	return nil
+	return append(make([]byte, tracepoint.CommonSize), rec.Payload...), nil
 }
 
 func (s *machineSource) decoder(rec ueventstest.Record) *record.Decoder {
@@ -217,7 +217,7 @@ func (s *machineSource) Stats() (reader.Stats, error) {
 	return st, nil
 }
 
-func (s *machineSource) Add([]reader.Addition) error {
+func (s *machineSource) Select(...reader.Selection) error {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	if len(s.m.refuse) == 0 {

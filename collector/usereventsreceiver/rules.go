@@ -72,7 +72,7 @@ func parseRules(text []byte, now time.Time) ([]rule, error) {
 }
 
 func (r *rule) check(now time.Time) error {
-	_, err := r.addition()
+	_, err := r.selection()
 	end, untilErr := endOf(r.Until)
 	if r.end = end; untilErr == nil && end.Sub(now) > maxRuleTime {
 		untilErr = fmt.Errorf("until: %s is more than %v from now", end.Format(time.RFC3339), maxRuleTime)
@@ -96,8 +96,8 @@ func endOf(until any) (end time.Time, err error) {
 	return end, fmt.Errorf("until: %q is no time: %s", fmt.Sprint(until), want)
 }
 
-// addition returns the rule for a reader. Errors have the keys.
-func (r *rule) addition() (reader.Addition, error) {
+// selection returns the rule for a reader. Errors have the keys.
+func (r *rule) selection() (reader.Selection, error) {
 	allow := func(p string) error {
 		if !ofUserEvents(p) {
 			return fmt.Errorf("pattern %q is not one of user events", p)
@@ -106,11 +106,7 @@ func (r *rule) addition() (reader.Addition, error) {
 	}
 	errs := append(checkPatterns("events", r.Events, allow), checkPatterns("exclude", r.Exclude, allow)...)
 	where, err := (&Config{Level: r.Level, Where: r.Where}).where()
-	events := r.Events
-	if len(events) == 0 {
-		events = []string{"*"}
-	}
-	return reader.Addition{Events: events, Excludes: r.Exclude, Where: where}, errors.Join(append(errs, err)...)
+	return reader.Selection{Events: orAll(r.Events), Excludes: r.Exclude, Where: where}, errors.Join(append(errs, err)...)
 }
 
 type rules struct {
@@ -185,14 +181,11 @@ func (r *rules) next(now time.Time) time.Duration {
 	return wait
 }
 
-func (r *rules) additions() (list []reader.Addition) {
+// inForce returns the rules that are in force.
+func (r *rules) inForce() []rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range r.list {
-		a, _ := r.list[i].addition() // parseRules has checked it
-		list = append(list, a)
-	}
-	return list
+	return r.list
 }
 
 // watchRules keeps to the file of rules until Shutdown. It reads the file rather than to be told of changes: a ConfigMap is a link to a
@@ -229,7 +222,7 @@ func (s *session) lookAtRules(now time.Time) {
 
 // applyRules makes the open source keep to the rules. They were checked, so the reason of an error may pass: the next look tries again.
 func (s *session) applyRules() {
-	list := s.rules.additions()
+	list := s.rules.inForce()
 	s.telemetry.ReceiverUserEventsActiveRules.Record(s.ctx, int64(len(list)), s.telemetry.with())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +231,7 @@ func (s *session) applyRules() {
 	if s.source == nil {
 		return // openSource applies them
 	}
-	if err := s.source.Add(list); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := s.source.Select(s.selections(list)...); err != nil && !errors.Is(err, os.ErrClosed) {
 		if s.rules.failed = err.Error(); s.rules.failed != before {
 			s.logger.Error("rules are not applied", zap.Error(err))
 		}

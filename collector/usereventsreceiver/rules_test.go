@@ -34,14 +34,14 @@ func TestParseRules(t *testing.T) {
 	require.Len(t, list, 2)
 	assert.True(t, list[0].end.Equal(noon.Add(15*time.Minute)))
 	assert.True(t, list[1].end.Equal(noon.Add(24*time.Hour)))
-	a, err := list[0].addition()
+	a, err := list[0].selection()
 	require.NoError(t, err)
 	assert.Equal(t, "(level >= debug or not has(level) or not kind in (log, other)) and (program == checkout)", a.Where.String())
 	a.Where = nil
-	assert.Equal(t, reader.Addition{Events: []string{"checkout"}, Excludes: []string{"*_span_start"}}, a)
-	a, err = list[1].addition()
+	assert.Equal(t, reader.Selection{Events: []string{"checkout"}, Excludes: []string{"*_span_start"}}, a)
+	a, err = list[1].selection()
 	require.NoError(t, err)
-	assert.Equal(t, reader.Addition{Events: []string{"*"}}, a)
+	assert.Equal(t, reader.Selection{Events: []string{"*"}}, a)
 
 	for _, empty := range []string{"", "\n", "rules: []"} {
 		list, err := parseRules([]byte(empty), noon)
@@ -87,7 +87,7 @@ func TestRulesFile(t *testing.T) {
 		t.Helper()
 		changed, _, err := r.look(now)
 		assert.Equal(t, wantChanged, changed)
-		assert.Len(t, r.additions(), want)
+		assert.Len(t, r.inForce(), want)
 		if r.last = ""; err != nil {
 			r.last = err.Error()
 		}
@@ -140,7 +140,7 @@ func FuzzRules(f *testing.F) {
 			require.Empty(t, list)
 		}
 		for i := range list {
-			_, err := list[i].addition()
+			_, err := list[i].selection()
 			require.NoError(t, err)
 			require.False(t, list[i].end.After(noon.Add(maxRuleTime)))
 		}
@@ -150,10 +150,10 @@ func FuzzRules(f *testing.F) {
 // TestRulesSameError: a wrong file is refused with the same text at each look, so that it is logged and counted once.
 func TestRulesSameError(t *testing.T) {
 	r := rule{Events: []string{"["}, Exclude: []string{"sched:b"}}
-	_, want := r.addition()
+	_, want := r.selection()
 	require.ErrorContains(t, want, "events: ")
 	for range 100 {
-		_, err := r.addition()
+		_, err := r.selection()
 		require.EqualError(t, err, want.Error())
 	}
 }
@@ -187,7 +187,7 @@ func TestRulesExpired(t *testing.T) {
 	s, _, logs := watched(t, "rules: [{until: 2026-11-26T12:00:00Z}, {until: 2026-11-27T12:15:00Z}, {until: 2026-11-27T12:00:00Z}]")
 	for range 3 {
 		s.lookAtRules(noon)
-		assert.Len(t, s.rules.additions(), 1)
+		assert.Len(t, s.rules.inForce(), 1)
 	}
 	require.Equal(t, 1, logs.Len())
 	e := logs.All()[0]
@@ -196,7 +196,7 @@ func TestRulesExpired(t *testing.T) {
 	assert.Equal(t, []string{"rules of the file have expired and are not in force"}, messages(t, logs))
 
 	s.lookAtRules(noon.Add(15 * time.Minute))
-	assert.Empty(t, s.rules.additions())
+	assert.Empty(t, s.rules.inForce())
 	assert.Empty(t, messages(t, logs), "it was in force until its end")
 
 	require.NoError(t, os.WriteFile(s.rules.path, []byte("rules: [{until: 2026-11-26T12:00:00Z}]"), 0o600))

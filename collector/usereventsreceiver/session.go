@@ -46,10 +46,9 @@ type session struct {
 	start     sync.Once
 	stop      sync.Once
 
-	mu       sync.Mutex
-	started  bool   // guarded by mu
-	source   source // the open one; guarded by mu
-	excluded uint64 // of the open source, records that are counted; guarded by mu
+	mu      sync.Mutex
+	started bool   // guarded by mu
+	source  source // the open one; guarded by mu
 }
 
 func newSession(set receiver.Settings, cfg *Config, open opener) (*session, error) {
@@ -238,15 +237,15 @@ func (s *session) openSource() (source, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source, s.excluded = src, 0
+	s.source = src
 	s.lost.begin()
 	if s.isStopping() { // Shutdown found no source. Records that were written since it was opened are read all the same.
 		if err := src.Stop(); err != nil {
 			s.source = nil
 			return nil, errors.Join(err, src.Close())
 		}
-	} else if list := s.rules.additions(); len(list) > 0 {
-		if err := src.Add(list); err != nil {
+	} else if list := s.rules.inForce(); len(list) > 0 {
+		if err := src.Select(s.selections(list)...); err != nil {
 			s.source = nil
 			return nil, errors.Join(err, src.Close())
 		}
@@ -261,7 +260,6 @@ func (s *session) closeSource(src source) {
 	err := src.Stop()
 	unread, statsErr := src.Stats()
 	s.countUnread(&unread) // Shutdown does not wait for Close
-	s.countExcluded(&unread.State)
 	err = errors.Join(err, statsErr, src.Close())
 	final, statsErr := src.Stats()
 	if err = errors.Join(err, statsErr); err != nil {
@@ -272,9 +270,9 @@ func (s *session) closeSource(src source) {
 
 // source is the part of reader.Reader that a session uses. Tests have their own, with the records of a simulated kernel.
 type source interface {
-	Next(ev *record.Record) error
+	NextUndecoded(u *reader.Undecoded) (raw []byte, err error)
 	SetDeadline(t time.Time)
-	Add(list []reader.Addition) error
+	Select(list ...reader.Selection) error
 	CheckNotices()
 	State() reader.State
 	Stats() (reader.Stats, error)
@@ -324,19 +322,40 @@ func (c *Config) kinds(out *outputs) (list []record.Kind) {
 	return list
 }
 
-// readerOptions returns the options of the configuration. Records are decoded later, so that the rings are emptied fast.
-func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reader.Options, error) {
-	where, err := c.where()
-	b := c.budget(processors())
-	events := c.Events
-	if len(events) == 0 {
-		events = []string{"*"}
+// selections returns what the configuration and rules select.
+func (s *session) selections(rules []rule) (list []reader.Selection) {
+	base, _ := s.cfg.selection(&s.outputs) // openSource has checked it
+	list = append(list, base)
+	for i := range rules {
+		of, _ := rules[i].selection() // parseRules has checked it
+		of.Kinds = base.Kinds
+		list = append(list, of)
 	}
+	return list
+}
+
+// selection returns what the configuration selects.
+func (c *Config) selection(out *outputs) (reader.Selection, error) {
+	where, err := c.where()
+	return reader.Selection{Events: orAll(c.Events), Excludes: c.Exclude, Where: where, Kinds: c.kinds(out)}, err
+}
+
+// orAll returns patterns, of which none means all.
+func orAll(patterns []string) []string {
+	if len(patterns) == 0 {
+		return []string{"*"}
+	}
+	return patterns
+}
+
+// readerOptions returns the options of the configuration.
+func (c *Config) readerOptions(out *outputs, notify func(reader.Notice)) (*reader.Options, error) {
+	selected, err := c.selection(out)
+	b := c.budget(processors())
 	return &reader.Options{
-		Events: events, Excludes: c.Exclude, Where: where, Cgroup: c.Cgroup, Transport: transports[c.Transport],
+		Selection: selected, Cgroup: c.Cgroup, Transport: transports[c.Transport],
 		DetachAtExit: c.Discovery.ReleaseOnExit, CgroupID: true, Partial: true, MaxEvents: c.Discovery.MaxEvents, Poll: c.Discovery.PollInterval,
-		BufferSize: b.ring, ProgramMemory: b.programs, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow,
-		Kinds: c.kinds(out), Reuse: true, Undecoded: true, Notify: notify,
+		BufferSize: b.ring, ProgramMemory: b.programs, Latency: c.Ring.Latency, Window: c.Ring.ReorderWindow, Reuse: true, Notify: notify,
 		ProgramLimit: reader.ProgramLimit{Records: c.ProgramLimit.RecordsPerSecond, Bytes: c.ProgramLimit.KiBPerSecond << 10},
 	}, err
 }

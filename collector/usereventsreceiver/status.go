@@ -168,7 +168,7 @@ func (s *session) tryKernel() (missing, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Events, o.Where, o.Transport = []string{"user_events:usereventsreceiver_none"}, nil, reader.TransportKernel
+	o.Selection, o.Transport = reader.Selection{Events: []string{"user_events:usereventsreceiver_none"}}, reader.TransportKernel
 	src, refused := s.open(o)
 	s.available.set(transportKernel, refused)
 	switch {

@@ -22,7 +22,6 @@ type worker struct {
 	*session
 	plain     map[*record.Decoder]*record.Decoder // with mapping: raw
 	converter *otlp.Converter
-	copies    record.Copies
 	ev        record.Record
 	decoder   *record.Decoder // of ev
 	event     string          // name of ev
@@ -39,7 +38,7 @@ type worker struct {
 }
 
 // counts are numbers of records that are not in the telemetry yet.
-type counts struct{ read, copies, undecodable int64 }
+type counts struct{ read, unselected, copies, undecodable int64 }
 
 func newWorker(s *session) *worker {
 	c := s.cfg
@@ -107,18 +106,27 @@ func (w *worker) idle() {
 // convert decodes and converts the records of a chunk. It delivers the batches that become full.
 func (w *worker) convert(c *chunk) {
 	for i := range c.records {
-		r := &c.records[i]
-		if r.decoder == nil {
-			w.end(r.pid)
+		q := &c.records[i]
+		if q.Decoder == nil {
+			w.end(q.PID)
 			continue
 		}
 		w.counts.read++
-		if err := w.decoderOf(r).DecodeReuse(c.raw(r), &w.ev); err != nil {
+		selected, isCopy := c.decode(q, &w.ev)
+		if w.ev.Undecodable {
 			w.counts.undecodable++
 		}
-		r.recorded(&w.ev)
-		if r.decoder != w.decoder {
-			w.decoder, w.event = r.decoder, w.ev.System+":"+w.ev.Name
+		switch {
+		case selected:
+		case isCopy:
+			w.counts.copies++
+			continue
+		default:
+			w.counts.unselected++
+			continue
+		}
+		if q.Decoder != w.decoder {
+			w.decoder, w.event = q.Decoder, w.ev.System+":"+w.ev.Name
 		}
 		w.take()
 	}
@@ -126,20 +134,17 @@ func (w *worker) convert(c *chunk) {
 	w.count()
 }
 
-// decoderOf returns the decoder of a record for the mapping.
-func (w *worker) decoderOf(r *queued) *record.Decoder {
-	if w.plain == nil {
-		return r.decoder
-	}
-	d := w.plain[r.decoder]
-	if d == nil {
+// plainOf returns the decoder of records for mapping: raw.
+func (w *worker) plainOf(d *record.Decoder) *record.Decoder {
+	plain := w.plain[d]
+	if plain == nil {
 		if len(w.plain) == maxPlain { // programs come and go
 			clear(w.plain)
 		}
-		d = r.decoder.Plain()
-		w.plain[r.decoder] = d
+		plain = d.Plain()
+		w.plain[d] = plain
 	}
-	return d
+	return plain
 }
 
 // maxPlain is how many decoders are kept.
@@ -163,9 +168,8 @@ func (w *worker) take() {
 		w.logger.Warn("records of processes in another PID namespace have no process.pid, process.executable.name and container.id: run the Collector in the host's PID namespace (hostPID: true)",
 			zap.String("event", w.event))
 	}
-	if w.copies.IsCopy(ev) {
-		w.counts.copies++
-		return
+	if w.plain != nil {
+		_ = w.plainOf(ev.Decoder).DecodeReuse(ev.Raw, ev) // an error was counted
 	}
 	w.pass(ev)
 }
@@ -240,6 +244,7 @@ func (w *worker) count() {
 	}
 	add(t.ReceiverUserEventsReadRecords, w.counts.read)
 	add(t.ReceiverUserEventsUndecodableRecords, w.counts.undecodable)
+	w.exclude("condition", uint64(w.counts.unselected))
 	w.exclude("copy", uint64(w.counts.copies))
 	w.countTail()
 	w.counts = counts{}

@@ -46,7 +46,7 @@ func TestFailedRequests(t *testing.T) {
 	url := address(t, &out)
 
 	r, err := reader.Open(&reader.Options{
-		Events: []string{"service"}, Processes: []int{os.Getpid()}, BufferSize: rings, Reuse: true,
+		Selection: reader.Selection{Events: []string{"service"}, Processes: []int{os.Getpid()}}, BufferSize: rings, Reuse: true,
 		Notify: func(n reader.Notice) { t.Logf("notice: %+v", n) },
 	})
 	require.NoError(t, err)

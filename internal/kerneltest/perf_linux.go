@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"github.com/userevents/userevents-go/internal/live"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,14 +54,14 @@ func (p *Perf) Detach() {
 func (p *Perf) Records() (records []Record) {
 	p.tb.Helper()
 	require.NoError(p.tb, p.session.Flush())
-	for r := (perf.Record{}); ; {
+	for r := (live.Record{}); ; {
 		err := p.session.ReadInto(&r)
 		if err == perf.ErrFlushed { //nolint:errorlint // it is returned as it is
 			break
 		}
 		require.NoError(p.tb, err)
 		records = append(records, Record{
-			Event: r.Source.Event().Name(), CPU: r.CPU, Time: r.Monotonic, PID: r.TID,
+			Event: r.Tag.(*perf.Source).Event().Name(), CPU: r.CPU, Time: r.Monotonic, PID: r.TID,
 			Payload: append([]byte(nil), r.Raw[tracepoint.CommonSize:]...),
 		})
 	}

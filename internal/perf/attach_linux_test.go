@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -25,10 +27,10 @@ func TestAttachWhileReading(t *testing.T) {
 	s := open(t, fs, &perf.Options{BufferSize: 1 << 20})
 	src := attach(t, s, always, nil)
 	var seqs []uint64
-	others := map[*perf.Source]uint64{}
+	others := map[any]uint64{}
 	var reading, writing sync.WaitGroup
 	reading.Go(func() {
-		for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+		for r := (live.Record{}); s.ReadInto(&r) == nil; {
 			if got := sampleOf(t, &r); got.source == src {
 				seqs = append(seqs, got.seq)
 			} else {
@@ -134,7 +136,7 @@ func TestCountOnly(t *testing.T) {
 	}
 	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.Rings)
-	assert.Equal(t, []perf.SourceStats{{Name: src.String(), Matched: 90, CountOnly: true}}, stats.Sources)
+	assert.Equal(t, []live.Counts{{Name: src.String(), Matched: 90, CountOnly: true}}, stats.Sources)
 	require.NoError(t, src.Detach())
 	st, err := src.Stats()
 	require.NoError(t, err)
@@ -146,13 +148,15 @@ func TestCountOnly(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	fs := kerneltest.Require(t)
 	ev := newEvent(t)
-	s := open(t, fs, &perf.Options{Processes: []int{}})
+	s := open(t, fs, nil)
+	s.SetProcesses(map[int32]bool{})
 	src := attach(t, s, ev, nil)
 	write(t, ev, 1, 0)
 	assert.Empty(t, flushed(t, s))
 	st := statsOf(t, src)
 	assert.Equal(t, []uint64{1, 1, 1}, []uint64{st.Matched, st.Read, st.Excluded})
-	mine := open(t, fs, &perf.Options{Processes: []int{1 << 30, syscall.Getpid()}})
+	mine := open(t, fs, nil)
+	mine.SetProcesses(map[int32]bool{1 << 30: true, int32(syscall.Getpid()): true})
 	src = attach(t, mine, ev, nil)
 	write(t, ev, 2, 0)
 	assert.Equal(t, []sample{{src, 2, 0}}, flushed(t, mine))
@@ -178,7 +182,7 @@ func TestAttachErrors(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = open(t, tracefs.At(t.TempDir()), nil).Attach("x", nil)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
-	assert.Error(t, s.Snapshot(func(*perf.Record) error { return nil }))
+	assert.Error(t, s.Snapshot(func(*live.Record) error { return nil }))
 
 	nowhere := open(t, tfs, &perf.Options{Cgroup: t.TempDir()})
 	_, err = nowhere.Attach(ev.Name(), nil)
@@ -269,7 +273,7 @@ func TestClockSteps(t *testing.T) {
 		before := time.Now()
 		write(t, ev, seq, 0)
 		require.NoError(t, s.Flush())
-		var r perf.Record
+		var r live.Record
 		require.NoError(t, s.ReadInto(&r))
 		assert.Equal(t, sample{src, seq, 0}, sampleOf(t, &r))
 		assert.Greater(t, r.Monotonic, monotonic)

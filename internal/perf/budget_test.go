@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -53,7 +55,7 @@ func TestStallOnManyCPUs(t *testing.T) {
 	fill(full)
 	require.Equal(t, uint64(cpus), statsOf(t, src).Lost, "the last record of each ring")
 	before := heap()
-	most, r := int64(0), Record{}
+	most, r := int64(0), live.Record{}
 	read := func() (n int) {
 		s.SetDeadline(time.Now().Add(-1))
 		for last := uint64(0); ; n++ {
@@ -155,7 +157,7 @@ func TestLossBetweenParts(t *testing.T) {
 		}
 	}
 	hit(200)
-	var r Record
+	var r live.Record
 	require.NoError(t, s.ReadInto(&r))
 	require.False(t, s.Overran())
 	dry := func() bool { return s.ready.oldest().first == nil } // the next record is still in the ring

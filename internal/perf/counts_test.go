@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +19,7 @@ import (
 )
 
 // MustStats returns the counts of a session.
-func MustStats(t *testing.T, s *Session) Stats {
+func MustStats(t *testing.T, s *Session) live.Stats {
 	t.Helper()
 	stats, err := s.Stats()
 	require.NoError(t, err)
@@ -25,7 +27,7 @@ func MustStats(t *testing.T, s *Session) Stats {
 }
 
 // statsOf returns the counts of a source.
-func statsOf(t *testing.T, src *Source) SourceStats {
+func statsOf(t *testing.T, src *Source) live.Counts {
 	t.Helper()
 	st, err := src.Stats()
 	require.NoError(t, err)
@@ -47,7 +49,7 @@ func TestStateReadsNoCounts(t *testing.T) {
 	st := s.State()
 	assert.Equal(t, before, k.reads)
 	s.attach.Unlock()
-	assert.Equal(t, State{Rings: 2}, st)
+	assert.Equal(t, live.State{Rings: 2}, st)
 	assert.Equal(t, st, MustStats(t, s).State)
 	assert.GreaterOrEqual(t, k.reads-before, 2*events, "Stats does")
 }
@@ -63,14 +65,14 @@ func TestDetachWithUnreadRecords(t *testing.T) {
 	k.events[len(k.events)-1].counts.Matched++
 	require.NoError(t, src.Detach())
 	stats := MustStats(t, s)
-	assert.Equal(t, []SourceStats{{Name: "user_events:ev", Matched: 3, Pending: 3}}, stats.Sources)
+	assert.Equal(t, []live.Counts{{Name: "user_events:ev", Matched: 3, Pending: 3}}, stats.Sources)
 	assert.Zero(t, stats.Detached)
 	assert.Equal(t, []string{"a", "b"}, texts(t, s))
 	texts(t, s) // which forgets what is read
 	stats = MustStats(t, s)
 	assert.Empty(t, stats.Sources)
-	assert.Equal(t, SourceStats{Matched: 2, Read: 2}, stats.Detached)
-	assert.Equal(t, SourceStats{Matched: 2, Read: 2}, stats.Total())
+	assert.Equal(t, live.Counts{Matched: 2, Read: 2}, stats.Detached)
+	assert.Equal(t, live.Counts{Matched: 2, Read: 2}, stats.Total())
 }
 
 // TestRecordsInTheWindowOfADetachedSource: a descriptor is forgotten when its last record is delivered, not when the rings are empty.
@@ -80,7 +82,7 @@ func TestRecordsInTheWindowOfADetachedSource(t *testing.T) {
 	k.hit(id, 0, uint64(k.mono), "young")
 	require.NoError(t, src.Detach())
 	s.SetDeadline(time.Now().Add(-1))
-	var r Record
+	var r live.Record
 	for range 2 {
 		require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
 	}
@@ -93,7 +95,7 @@ func TestRecordsInTheWindowOfADetachedSource(t *testing.T) {
 // others are lost.
 func TestHitsWithoutRecords(t *testing.T) {
 	for _, noLost := range []bool{false, true} {
-		for without, want := range map[uint64]SourceStats{
+		for without, want := range map[uint64]live.Counts{
 			1: {Matched: 2, Read: 2}, contexts: {Matched: 2, Read: 2}, contexts + 1: {Matched: 3, Read: 2, Lost: 1}, 1000: {Matched: 998, Read: 2, Lost: 996},
 		} {
 			k := newFakeKernel(0, 1)
@@ -108,7 +110,7 @@ func TestHitsWithoutRecords(t *testing.T) {
 			texts(t, s)
 			texts(t, s) // which forgets what is read
 			if noLost {
-				want = SourceStats{Matched: 2 + without, Read: 2, Lost: without} // the kernel counts no losses
+				want = live.Counts{Matched: 2 + without, Read: 2, Lost: without} // the kernel counts no losses
 			}
 			stats := MustStats(t, s)
 			assert.Equal(t, want, stats.Total(), "%d hits without a record", without)
@@ -127,7 +129,7 @@ func TestRecordsWithoutHits(t *testing.T) {
 	assert.Len(t, texts(t, s), 1)
 	texts(t, s) // which forgets what is read
 	stats := MustStats(t, s)
-	assert.Equal(t, SourceStats{Matched: 1, Read: 1}, stats.Total())
+	assert.Equal(t, live.Counts{Matched: 1, Read: 1}, stats.Total())
 }
 
 // TestDetachedCountOnly: a sum of records has no hits that were only counted, and of these none was overwritten.
@@ -137,8 +139,8 @@ func TestDetachedCountOnly(t *testing.T) {
 	id := fs.add("user_events", "ev")
 	src := mustAttach(t, s, "ev", &AttachOptions{CountOnly: true})
 	k.hit(id, 0, 1, "a")
-	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
-	want := SourceStats{Name: "user_events:ev", Matched: 1, CountOnly: true}
+	require.NoError(t, s.Snapshot(func(*live.Record) error { return nil }))
+	want := live.Counts{Name: "user_events:ev", Matched: 1, CountOnly: true}
 	assert.Equal(t, want, statsOf(t, src))
 	require.NoError(t, src.Detach())
 	assert.Equal(t, want, statsOf(t, src))
@@ -155,13 +157,14 @@ func TestStatsOfFullRings(t *testing.T) {
 		defer func(data []byte) { r.queue.ring.data = data }(r.queue.ring.data)
 		r.queue.ring.data = nil // a look would panic
 	}
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1, Pending: 1}, statsOf(t, src))
+	assert.Equal(t, live.Counts{Name: "user_events:ev", Matched: 1, Pending: 1}, statsOf(t, src))
 }
 
 // TestProcesses: samples of other processes count as read and excluded.
 func TestProcesses(t *testing.T) {
 	k := newFakeKernel(0)
-	s, id, src := k.attach(t, &Options{Processes: []int{7}})
+	s, id, src := k.attach(t, &Options{})
+	s.SetProcesses(map[int32]bool{7: true})
 	k.hit(id, 0, 1, "of process 100")
 	e := k.events[len(k.events)-1]
 	e.counts.Matched++
@@ -171,7 +174,7 @@ func TestProcesses(t *testing.T) {
 	texts(t, s)
 	texts(t, s) // which forgets what is read
 	stats := MustStats(t, s)
-	assert.Equal(t, SourceStats{Matched: 2, Read: 2, Excluded: 1}, stats.Total())
+	assert.Equal(t, live.Counts{Matched: 2, Read: 2, Excluded: 1}, stats.Total())
 }
 
 // TestTaskRecords: lost records of tasks are counted, also after a CPU was offline and after Close.
@@ -234,7 +237,7 @@ func TestStop(t *testing.T) {
 	k.cpus = append(k.cpus, cpu{1, 1})
 	s.Look()
 	assert.Len(t, k.events, before)
-	var r Record
+	var r live.Record
 	require.NoError(t, s.ReadInto(&r))
 	require.Equal(t, io.EOF, s.ReadInto(&r))
 }
@@ -245,7 +248,7 @@ func TestStopWithoutUnreadRecords(t *testing.T) {
 	s, _, _ := k.attach(t, nil)
 	require.NoError(t, s.Stop())
 	s.SetDeadline(time.Now()) // so that a failure ends
-	require.Equal(t, io.EOF, s.ReadInto(&Record{}))
+	require.Equal(t, io.EOF, s.ReadInto(&live.Record{}))
 }
 
 // TestEnableRefused: an event that cannot be enabled is not attached, and leaves nothing open.
@@ -291,7 +294,7 @@ func TestInvalidRecordFirst(t *testing.T) {
 		k.hit(id, 0, 2, "better")
 		if overwrite {
 			n := 0
-			require.NoError(t, s.Snapshot(func(r *Record) error {
+			require.NoError(t, s.Snapshot(func(r *live.Record) error {
 				n++
 				assert.Equal(t, time.Unix(0, int64(r.Monotonic)+1e18), r.Time)
 				return nil
@@ -318,16 +321,16 @@ func TestFewOverwritten(t *testing.T) {
 	e.counts.Matched++
 	e.counts.Lost++
 	n := uint64(0)
-	require.NoError(t, s.Snapshot(func(*Record) error { n++; return nil }))
+	require.NoError(t, s.Snapshot(func(*live.Record) error { n++; return nil }))
 	require.Less(t, n, uint64(hits))
 	require.Greater(t, 2*n, uint64(hits))
 	st := statsOf(t, src)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, st)
+	assert.Equal(t, live.Counts{Name: "user_events:ev", Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, st)
 	require.NoError(t, src.Detach())
-	require.NoError(t, s.Snapshot(func(*Record) error { return nil }))
+	require.NoError(t, s.Snapshot(func(*live.Record) error { return nil }))
 	stats := MustStats(t, s)
-	assert.Equal(t, SourceStats{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Total())
-	assert.ErrorIs(t, s.ReadInto(&Record{}), errno.EINVAL)
+	assert.Equal(t, live.Counts{Matched: hits + 1, Read: n, Lost: 1, Overwritten: hits - n}, stats.Total())
+	assert.ErrorIs(t, s.ReadInto(&live.Record{}), errno.EINVAL)
 }
 
 // TestSnapshotAfterStop: what was written before Stop can still be read.
@@ -337,10 +340,10 @@ func TestSnapshotAfterStop(t *testing.T) {
 	k.hit(id, 0, 1, "x")
 	require.NoError(t, s.Stop())
 	n := 0
-	require.NoError(t, s.Snapshot(func(*Record) error { n++; return nil }))
+	require.NoError(t, s.Snapshot(func(*live.Record) error { n++; return nil }))
 	assert.Equal(t, 1, n)
 	require.NoError(t, s.Close())
-	assert.ErrorIs(t, s.Snapshot(func(*Record) error { return nil }), os.ErrClosed)
+	assert.ErrorIs(t, s.Snapshot(func(*live.Record) error { return nil }), os.ErrClosed)
 }
 
 // TestReadWaits: a deadline that is far away ends no wait, and a record that becomes old enough meanwhile is delivered at once.
@@ -353,7 +356,7 @@ func TestReadWaits(t *testing.T) {
 	mustAttach(t, s, "ev", nil)
 	s.SetDeadline(time.Now().Add(time.Hour))
 	k.hit(id, 0, uint64(k.mono), "a")
-	var r Record
+	var r live.Record
 	require.NoError(t, s.ReadInto(&r))
 	assert.Equal(t, []int{10}, k.waited, "the window")
 	k.step = int64(20 * time.Millisecond)
@@ -380,15 +383,15 @@ func TestDefaults(t *testing.T) {
 
 // TestSumOfStats: a sum has all counts.
 func TestSumOfStats(t *testing.T) {
-	var sum SourceStats
+	var sum live.Counts
 	for range 2 {
-		sum.Add(SourceStats{Matched: 1, Read: 2, Excluded: 3, Lost: 4, Pending: 5, Overwritten: 6, AtLeast: true})
+		sum.Add(live.Counts{Matched: 1, Read: 2, Excluded: 3, Lost: 4, Pending: 5, Overwritten: 6, AtLeast: true})
 	}
-	assert.Equal(t, SourceStats{Matched: 2, Read: 4, Excluded: 6, Lost: 8, Pending: 10, Overwritten: 12, AtLeast: true}, sum)
-	sum.Add(SourceStats{})
+	assert.Equal(t, live.Counts{Matched: 2, Read: 4, Excluded: 6, Lost: 8, Pending: 10, Overwritten: 12, AtLeast: true}, sum)
+	sum.Add(live.Counts{})
 	assert.True(t, sum.AtLeast, "of a part is of the sum")
-	var exact SourceStats
-	exact.Add(SourceStats{})
+	var exact live.Counts
+	exact.Add(live.Counts{})
 	assert.False(t, exact.AtLeast)
 }
 
@@ -415,7 +418,7 @@ func TestRemedies(t *testing.T) {
 
 // TestShortestRecords: each field may be the last one, and end where the record does.
 func TestShortestRecords(t *testing.T) {
-	var r Record
+	var r live.Record
 	sample := raw(order.AppendUint32(append(words(typeSample, 36<<16), make([]byte, sampleFields)...), 0))
 	require.Len(t, sample, headerSize+sampleFields+4)
 	assert.True(t, sample.valid())

@@ -4,9 +4,9 @@
 //	session, err := perf.Open(dir, nil)
 //	defer session.Close()
 //	source, err := session.Attach("myapp_error", nil)     // or "sched:sched_switch"
-//	var r perf.Record
+//	var r live.Record
 //	for session.ReadInto(&r) == nil {
-//		fmt.Println(r.Time, r.PID, r.Source, r.Raw) // fields: tracefs.Event.Format
+//		fmt.Println(r.Time, r.PID, r.Tag, r.Raw) // fields: tracefs.Event.Format
 //	}
 //
 // A [Session] has one ring for each CPU, which all events share unless AttachOptions.Ring names others. A [Source] is an

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
@@ -269,7 +271,7 @@ func (s *Session) Waiting() bool {
 func (s *Session) Look() { s.look() }
 
 // Stats returns the counts of a source, also of one that Session.Stats only has in a sum.
-func (src *Source) Stats() (SourceStats, error) {
+func (src *Source) Stats() (live.Counts, error) {
 	s := src.session
 	_, err := s.Stats()
 	s.mu.Lock()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -98,9 +100,9 @@ func TestFollow(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, written)
 	require.NoError(t, s.Flush())
-	var r perf.Record
+	var r live.Record
 	require.NoError(t, s.ReadInto(&r))
-	assert.Same(t, a.sources()[2], r.Source)
+	assert.Same(t, a.sources()[2], r.Tag)
 	assert.Len(t, r.Raw[tracepoint.CommonSize:], 20)
 	assert.Empty(t, a.errs)
 }
@@ -227,8 +229,8 @@ func writeOn1(t *testing.T, s *perf.Session, ev *uevents.Event) (written, read u
 		writing.Wait()
 		written += 4 * 20
 		require.NoError(t, s.Flush())
-		for r := (perf.Record{}); s.ReadInto(&r) == nil; {
-			if r.Kind == perf.Sample {
+		for r := (live.Record{}); s.ReadInto(&r) == nil; {
+			if r.Kind == live.Sample {
 				on1 = on1 || r.CPU == 1
 				read++
 			}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -53,7 +55,7 @@ func TestLost(t *testing.T) {
 		assert.False(t, st.AtLeast)
 		assert.Equal(t, "user_events:"+[]*uevents.Event{a, b}[i].Name(), st.Name)
 	}
-	got := map[*perf.Source]uint64{}
+	got := map[any]uint64{}
 	for _, r := range flushed(t, s) {
 		assert.Less(t, r.seq, []uint64{writtenA - 200, writtenB - 100}[r.writer], "the last ones were lost")
 		got[r.source]++
@@ -94,7 +96,7 @@ func TestLostBefore6(t *testing.T) {
 	assert.Equal(t, []uint64{written, 0, written}, []uint64{st.Matched, st.Lost, st.Pending})
 	read := uint64(len(flushed(t, s)))
 	require.NoError(t, s.Stop())
-	require.ErrorIs(t, s.ReadInto(new(perf.Record)), io.EOF)
+	require.ErrorIs(t, s.ReadInto(new(live.Record)), io.EOF)
 	st = statsOf(t, src)
 	assert.False(t, st.AtLeast)
 	assert.Equal(t, []uint64{written, read, written - read, 0}, []uint64{st.Matched, st.Read, st.Lost, st.Pending})
@@ -117,7 +119,7 @@ func TestLostAtFullRate(t *testing.T) {
 	got := map[sample]int{}
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+		for r := (live.Record{}); s.ReadInto(&r) == nil; {
 			got[sampleOf(t, &r)]++
 		}
 	})
@@ -132,7 +134,7 @@ func TestLostAtFullRate(t *testing.T) {
 	writing.Wait()
 	require.NoError(t, s.Stop())
 	reading.Wait()
-	read := map[*perf.Source]uint64{}
+	read := map[any]uint64{}
 	for r, times := range got {
 		assert.Equal(t, 1, times, "%+v", r)
 		assert.Same(t, sources[r.writer], r.source)
@@ -186,7 +188,7 @@ func TestRings(t *testing.T) {
 // snapshot returns the records in overwritten rings.
 func snapshot(t *testing.T, s *perf.Session) (samples []sample) {
 	t.Helper()
-	require.NoError(t, s.Snapshot(func(r *perf.Record) error {
+	require.NoError(t, s.Snapshot(func(r *live.Record) error {
 		samples = append(samples, sampleOf(t, r))
 		return nil
 	}))
@@ -196,7 +198,7 @@ func snapshot(t *testing.T, s *perf.Session) (samples []sample) {
 // TestSnapshot: overwritten rings hold the latest records, and each is read once.
 func TestSnapshot(t *testing.T) {
 	s, ev, src := session(t, &perf.Options{BufferSize: 1, Overwrite: true}, nil)
-	assert.ErrorIs(t, s.ReadInto(new(perf.Record)), syscall.EINVAL)
+	assert.ErrorIs(t, s.ReadInto(new(live.Record)), syscall.EINVAL)
 	assert.ErrorIs(t, s.Snapshot(nil), syscall.EINVAL)
 	assert.Empty(t, snapshot(t, s))
 	var all uint64
@@ -244,9 +246,9 @@ func TestSnapshotCallback(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	n := 0
-	assert.ErrorIs(t, s.Snapshot(func(r *perf.Record) error {
+	assert.ErrorIs(t, s.Snapshot(func(r *live.Record) error {
 		if n++; n == 3 {
-			assert.Error(t, s.Snapshot(func(*perf.Record) error { return nil }), "one runs")
+			assert.Error(t, s.Snapshot(func(*live.Record) error { return nil }), "one runs")
 			assert.NoError(t, src.Detach())
 			return enough
 		}
@@ -257,8 +259,8 @@ func TestSnapshotCallback(t *testing.T) {
 	attach(t, s, ev, nil)
 	write(t, ev, 1, 0)
 	write(t, ev, 2, 0)
-	assert.NoError(t, s.Snapshot(func(*perf.Record) error { return s.Close() }))
-	assert.Error(t, s.Snapshot(func(*perf.Record) error { return nil }))
+	assert.NoError(t, s.Snapshot(func(*live.Record) error { return s.Close() }))
+	assert.Error(t, s.Snapshot(func(*live.Record) error { return nil }))
 }
 
 // TestSnapshotWhileWriting: records written meanwhile are lost or come later, and no record is corrupt.
@@ -314,7 +316,7 @@ func TestSnapshotWritesOn(t *testing.T) {
 		}
 	})
 	const ring, record = 512 << 10, 72 // bytes
-	counts := func() (st perf.SourceStats) {
+	counts := func() (st live.Counts) {
 		st, err := src.Stats()
 		require.NoError(t, err)
 		return st
@@ -324,7 +326,7 @@ func TestSnapshotWritesOn(t *testing.T) {
 		start := counts().Matched
 		testscale.Eventually(t, func() bool { return counts().Matched > start+2*ring/record }, "the rings do not fill")
 		before := counts()
-		require.NoError(t, s.Snapshot(func(*perf.Record) error { return nil }))
+		require.NoError(t, s.Snapshot(func(*live.Record) error { return nil }))
 		after := counts()
 		hits, lost = hits+after.Matched-before.Matched, lost+after.Lost-before.Lost
 	}

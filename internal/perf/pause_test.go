@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -213,8 +215,8 @@ func TestConcurrency(t *testing.T) {
 	read, last := uint64(0), error(nil)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		for r := (Record{}); last == nil || errors.Is(last, ErrFlushed); {
-			if last = s.ReadInto(&r); last == nil && r.Source == src {
+		for r := (live.Record{}); last == nil || errors.Is(last, ErrFlushed); {
+			if last = s.ReadInto(&r); last == nil && r.Tag == src {
 				read++
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/internal/errno"
 )
 
@@ -19,7 +21,7 @@ var errBusy = fmt.Errorf("perf session: another goroutine reads it: %w", errno.E
 //
 // It returns [os.ErrDeadlineExceeded] after the deadline if no record is ready, [ErrFlushed] after Flush, [io.EOF]
 // after Stop when all records are read, and [os.ErrClosed] after Close.
-func (s *Session) ReadInto(r *Record) error {
+func (s *Session) ReadInto(r *live.Record) error {
 	if s.o.Overwrite || r == nil {
 		return fmt.Errorf("perf session: ReadInto needs a record, and rings that are overwritten are read by Snapshot: %w", errno.EINVAL)
 	}
@@ -35,7 +37,7 @@ func (s *Session) ReadInto(r *Record) error {
 }
 
 // readInto is ReadInto of one goroutine. It unlocks mu while it waits.
-func (s *Session) readInto(r *Record) error {
+func (s *Session) readInto(r *live.Record) error {
 	for drained := false; ; drained = true {
 		switch {
 		case s.closed:
@@ -65,7 +67,7 @@ func (s *Session) readInto(r *Record) error {
 }
 
 // deliver decodes the oldest record that is not excluded, if it is older than the window.
-func (s *Session) deliver(r *Record) bool {
+func (s *Session) deliver(r *live.Record) bool {
 	for {
 		q := s.ready.oldest()
 		if q == nil {
@@ -93,7 +95,7 @@ func (s *Session) deliver(r *Record) bool {
 }
 
 // accept decodes and counts a record that was taken from a queue. It reports whether to deliver it.
-func (s *Session) accept(record raw, r *Record) bool {
+func (s *Session) accept(record raw, r *live.Record) bool {
 	var d *descriptor
 	switch record.kind() {
 	case typeSample:
@@ -112,7 +114,7 @@ func (s *Session) accept(record raw, r *Record) bool {
 	if d == nil {
 		return true
 	}
-	r.Source = d.source
+	r.Tag = d.source.tag
 	d.read++
 	if s.only != nil && !s.only[r.PID] {
 		d.excluded++

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -36,10 +38,10 @@ func TestRecord(t *testing.T) {
 	after := time.Now()
 	require.NoError(t, err)
 	require.True(t, written)
-	var r perf.Record
+	var r live.Record
 	require.NoError(t, s.ReadInto(&r), "it waits for the window of order")
-	assert.Equal(t, perf.Sample, r.Kind)
-	assert.Same(t, src, r.Source)
+	assert.Equal(t, live.Sample, r.Kind)
+	assert.Same(t, src, r.Tag)
 	assert.Equal(t, os.Getpid(), int(r.PID))
 	assert.Equal(t, threadID(t), int(r.TID))
 	assert.Less(t, r.CPU, runtime.NumCPU())
@@ -102,7 +104,7 @@ func TestOrder(t *testing.T) {
 				}
 			})
 		}
-		var r perf.Record
+		var r live.Record
 		for range writers * each {
 			require.NoError(t, s.ReadInto(&r))
 			got := sampleOf(t, &r)
@@ -124,7 +126,7 @@ func TestOrder(t *testing.T) {
 }
 
 // reading reads a record in a goroutine, and returns when that waits for the kernel.
-func reading(t *testing.T, s *perf.Session, r *perf.Record) <-chan error {
+func reading(t *testing.T, s *perf.Session, r *live.Record) <-chan error {
 	t.Helper()
 	read := make(chan error)
 	go func() { read <- s.ReadInto(r) }()
@@ -136,7 +138,7 @@ func reading(t *testing.T, s *perf.Session, r *perf.Record) <-chan error {
 func TestWatermark(t *testing.T) {
 	s, ev, _ := session(t, &perf.Options{BufferSize: 1, Latency: time.Hour}, nil)
 	s.SetDeadline(testscale.Deadline())
-	read := reading(t, s, new(perf.Record))
+	read := reading(t, s, new(live.Record))
 	for i := range uint64(100) {
 		write(t, ev, i, 0)
 	}
@@ -146,7 +148,7 @@ func TestWatermark(t *testing.T) {
 // TestDeadline: a waiting reader notices a new deadline, and can continue after it.
 func TestDeadline(t *testing.T) {
 	s, ev, _ := session(t, &perf.Options{Latency: time.Hour}, nil)
-	var r perf.Record
+	var r live.Record
 	s.SetDeadline(time.Now().Add(-time.Second))
 	assert.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded)
 	s.SetDeadline(time.Now().Add(20 * time.Millisecond))
@@ -163,7 +165,7 @@ func TestDeadline(t *testing.T) {
 // TestFlush: a waiting reader returns the written records, and then ErrFlushed.
 func TestFlush(t *testing.T) {
 	s, ev, src := session(t, &perf.Options{Latency: time.Hour, Window: time.Hour}, nil)
-	var r perf.Record
+	var r live.Record
 	read := reading(t, s, &r)
 	write(t, ev, 7, 0)
 	require.NoError(t, s.Flush())
@@ -184,10 +186,10 @@ func TestStop(t *testing.T) {
 	_, err := ev.WriteRecord(make([]byte, 20))
 	require.NoError(t, err)
 	require.NoError(t, s.Stop(), "again")
-	var r perf.Record
+	var r live.Record
 	var seqs []uint64
 	for err = s.ReadInto(&r); err == nil; err = s.ReadInto(&r) {
-		if r.Kind == perf.Sample {
+		if r.Kind == live.Sample {
 			seqs = append(seqs, sampleOf(t, &r).seq)
 		}
 	}
@@ -202,9 +204,9 @@ func TestStop(t *testing.T) {
 // TestCloseWhileReading: the reader and all later calls return an error.
 func TestCloseWhileReading(t *testing.T) {
 	s, ev, src := session(t, &perf.Options{Latency: time.Hour}, nil)
-	var r perf.Record
+	var r live.Record
 	read := reading(t, s, &r)
-	assert.Error(t, s.ReadInto(new(perf.Record)), "one reads already")
+	assert.Error(t, s.ReadInto(new(live.Record)), "one reads already")
 	require.NoError(t, s.Close())
 	assert.ErrorIs(t, <-read, os.ErrClosed)
 	require.NoError(t, s.Close(), "again")
@@ -220,7 +222,7 @@ func TestCloseWhileReading(t *testing.T) {
 // TestReadAllocations: reading a record does not allocate.
 func TestReadAllocations(t *testing.T) {
 	s, ev, _ := session(t, &perf.Options{Callchain: true, Poll: time.Hour}, nil)
-	var r perf.Record
+	var r live.Record
 	round := func() {
 		for i := range uint64(100) {
 			write(t, ev, i, 0)

@@ -3,47 +3,9 @@ package perf
 import (
 	"bytes"
 	"encoding/binary"
-	"time"
+
+	"github.com/userevents/userevents-go/internal/live"
 )
-
-// Kind is the kind of a [Record].
-type Kind uint8
-
-// The kinds of records.
-const (
-	Sample Kind = iota + 1 // a record of an event
-	Comm                   // a thread changed its name, Record.Comm
-	Exec                   // the same because of an exec
-	Fork                   // a process (PID is not ParentPID) or a thread started
-	Exit                   // a thread ended, or the process if TID is PID
-	Cgroup                 // a cgroup was made, whose id and path are Record.CgroupID and CgroupPath
-)
-
-// Record is a record that a session read. ReadInto sets all fields. Slices refer to buffers of the session, and are
-// valid until the next call of ReadInto or Snapshot: copy them to keep them.
-type Record struct {
-	Kind      Kind
-	Time      time.Time // the machine's clock
-	Monotonic uint64    // CLOCK_MONOTONIC in nanoseconds, which orders records
-	CPU       int
-	// PID and TID are the writer's process and thread in the PID namespace of the session, or 0 if they are not in it.
-	// In Fork records they are the new ones.
-	PID, TID             int32
-	ParentPID, ParentTID int32 // of Fork and Exit
-	Comm                 []byte
-	// Source is the event of a Sample; nil in other kinds.
-	Source *Source
-	// CgroupID is the writer's cgroup: the inode number of its directory. If that has no controllers, since its parents enable none in
-	// cgroup.subtree_control, it is the nearest one above that has some. It is 0 without Options.CgroupID.
-	CgroupID uint64
-	// CgroupPath is the path of a new cgroup from the root of its hierarchy, in records of the kind Cgroup.
-	CgroupPath []byte
-	// Callchain has the return addresses of the user's stack, innermost first. It is empty without Options.Callchain.
-	Callchain []uint64
-	// Raw is the record of the tracepoint, common fields included: offsets in [tracepoint.Format] and of __data_loc
-	// fields count from its start. Up to 7 undefined bytes follow it.
-	Raw []byte
-}
 
 // Types of records in a ring: enum perf_event_type, and a bit of perf_event_header.misc.
 const (
@@ -96,26 +58,26 @@ func (b raw) identity() []byte {
 // time returns CLOCK_MONOTONIC in nanoseconds.
 func (b raw) time() uint64 { return order.Uint64(b.identity()[8:]) }
 
-// decode sets a record except Time, CPU and Source. It returns false if the record is too short for its kind.
-func (b raw) decode(o *Options, r *Record) bool {
+// decode sets a record except Time, CPU and Tag. It returns false if the record is too short for its kind.
+func (b raw) decode(o *Options, r *live.Record) bool {
 	who := b.identity()
 	// Not as a composite literal, which would be made elsewhere and copied.
 	r.PID, r.TID, r.ParentPID, r.ParentTID = int32(order.Uint32(who)), int32(order.Uint32(who[4:])), 0, 0
 	r.Monotonic, r.CgroupID = order.Uint64(who[8:]), 0
-	r.Kind, r.Comm, r.CgroupPath, r.Source, r.Callchain, r.Raw = 0, nil, nil, nil, r.Callchain[:0], nil
+	r.Kind, r.Comm, r.CgroupPath, r.Tag, r.Callchain, r.Raw = 0, nil, nil, nil, r.Callchain[:0], nil
 	body := b[headerSize:]
 	switch b.kind() {
 	case typeSample:
-		r.Kind = Sample
+		r.Kind = live.Sample
 		return body[sampleFields:].decodeSample(o, r)
 	case typeComm: // u32 pid, tid; char comm[]
 		body = body[:len(body)-trailerSize]
 		if len(body) < 8 {
 			return false
 		}
-		r.Kind = Comm
+		r.Kind = live.Comm
 		if order.Uint16(b[4:])&miscCommExec != 0 {
-			r.Kind = Exec
+			r.Kind = live.Exec
 		}
 		r.PID, r.TID = int32(order.Uint32(body)), int32(order.Uint32(body[4:]))
 		r.Comm, _, _ = bytes.Cut(body[8:], []byte{0})
@@ -123,9 +85,9 @@ func (b raw) decode(o *Options, r *Record) bool {
 		if len(body) < 24+trailerSize {
 			return false
 		}
-		r.Kind = Fork
+		r.Kind = live.Fork
 		if b.kind() == typeExit {
-			r.Kind = Exit
+			r.Kind = live.Exit
 		}
 		word := func(i int) int32 { return int32(order.Uint32(body[4*i:])) }
 		r.PID, r.ParentPID, r.TID, r.ParentTID = word(0), word(1), word(2), word(3)
@@ -134,7 +96,7 @@ func (b raw) decode(o *Options, r *Record) bool {
 		if len(body) < 8 {
 			return false
 		}
-		r.Kind, r.CgroupID = Cgroup, order.Uint64(body)
+		r.Kind, r.CgroupID = live.Cgroup, order.Uint64(body)
 		r.CgroupPath, _, _ = bytes.Cut(body[8:], []byte{0})
 	default:
 		return false
@@ -142,7 +104,7 @@ func (b raw) decode(o *Options, r *Record) bool {
 	return true
 }
 
-func (b raw) decodeSample(o *Options, r *Record) bool {
+func (b raw) decodeSample(o *Options, r *live.Record) bool {
 	if o.Callchain {
 		if len(b) < 8 {
 			return false

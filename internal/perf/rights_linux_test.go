@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +52,7 @@ func TestChild(t *testing.T) {
 		assert.NoError(t, s.Stop())
 	}()
 	n := 0
-	for r := (perf.Record{}); s.ReadInto(&r) == nil; n++ {
+	for r := (live.Record{}); s.ReadInto(&r) == nil; n++ {
 		assert.Positive(t, r.PID)
 	}
 	fmt.Printf("\nchild: read %d\n", n)
@@ -266,26 +268,26 @@ func TestTasks(t *testing.T) {
 	write(t, ev, 2, 0)
 	require.NoError(t, s.Flush())
 	pid := int32(cmd.Process.Pid)
-	var kinds []perf.Kind
+	var kinds []live.Kind
 	var comm string
-	for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+	for r := (live.Record{}); s.ReadInto(&r) == nil; {
 		switch {
-		case r.Kind == perf.Sample:
-			assert.Same(t, src, r.Source)
+		case r.Kind == live.Sample:
+			assert.Same(t, src, r.Tag)
 			kinds = append(kinds, r.Kind)
 		case r.PID == pid && r.TID == pid:
 			kinds = append(kinds, r.Kind)
-			assert.Nil(t, r.Source)
+			assert.Nil(t, r.Tag)
 			assert.Empty(t, r.Raw)
-			if r.Kind == perf.Fork {
+			if r.Kind == live.Fork {
 				assert.Equal(t, os.Getpid(), int(r.ParentPID))
 			}
-			if r.Kind == perf.Exec {
+			if r.Kind == live.Exec {
 				comm = string(r.Comm)
 			}
 		}
 	}
-	assert.Equal(t, []perf.Kind{perf.Sample, perf.Fork, perf.Exec, perf.Exit, perf.Sample}, kinds)
+	assert.Equal(t, []live.Kind{live.Sample, live.Fork, live.Exec, live.Exit, live.Sample}, kinds)
 	assert.Equal(t, filepath.Base(cmd.Path), comm)
 	stats := perf.MustStats(t, s)
 	assert.Zero(t, stats.LostTaskRecords)
@@ -335,7 +337,7 @@ func TestCgroup(t *testing.T) {
 	src, allSrc := attach(t, s, ev, nil), attach(t, all, ev, nil)
 	ids := func() (list []uint64) {
 		require.NoError(t, all.Flush())
-		for r := (perf.Record{}); all.ReadInto(&r) == nil; {
+		for r := (live.Record{}); all.ReadInto(&r) == nil; {
 			list = append(list, r.CgroupID)
 		}
 		return list
@@ -375,11 +377,11 @@ func TestCgroupRecords(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Dir(inner)))
 	require.NoError(t, s.Flush())
 	paths := map[uint64]string{}
-	for r := (perf.Record{}); s.ReadInto(&r) == nil; {
+	for r := (live.Record{}); s.ReadInto(&r) == nil; {
 		switch r.Kind {
-		case perf.Cgroup:
+		case live.Cgroup:
 			paths[r.CgroupID] = string(r.CgroupPath)
-		case perf.Sample:
+		case live.Sample:
 			assert.Equal(t, "/perf-a/inner", paths[r.CgroupID])
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -146,8 +148,8 @@ func TestNext(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	all := &Options{Callchain: true, CgroupID: true}
-	who := Record{PID: 1, TID: 2, Monotonic: 77}
-	with := func(change func(*Record)) Record {
+	who := live.Record{PID: 1, TID: 2, Monotonic: 77}
+	with := func(change func(*live.Record)) live.Record {
 		r := who
 		change(&r)
 		return r
@@ -161,24 +163,24 @@ func TestDecode(t *testing.T) {
 		name string
 		o    *Options
 		b    []byte
-		want Record
+		want live.Record
 	}{
-		{"sample", &Options{}, record(typeSample, 0, slices.Concat(start, payload)), with(func(r *Record) { r.Kind, r.Raw = Sample, payload[4:] })},
-		{"with all", all, record(typeSample, 0, slices.Concat(start, chain, payload, cgroup)), with(func(r *Record) {
-			r.Kind, r.Raw, r.Callchain, r.CgroupID = Sample, payload[4:], []uint64{0x401000, 0x402000}, 4242
+		{"sample", &Options{}, record(typeSample, 0, slices.Concat(start, payload)), with(func(r *live.Record) { r.Kind, r.Raw = live.Sample, payload[4:] })},
+		{"with all", all, record(typeSample, 0, slices.Concat(start, chain, payload, cgroup)), with(func(r *live.Record) {
+			r.Kind, r.Raw, r.Callchain, r.CgroupID = live.Sample, payload[4:], []uint64{0x401000, 0x402000}, 4242
 		})},
-		{"comm", all, otherBytes(typeComm, 0, 9, 77, append(words(5, 6), "name"...)), with(func(r *Record) { r.Kind, r.PID, r.TID, r.Comm = Comm, 5, 6, []byte("name") })},
-		{"exec", all, otherBytes(typeComm, miscCommExec, 9, 77, append(words(5, 6), "name\x00rest"...)), with(func(r *Record) {
-			r.Kind, r.PID, r.TID, r.Comm = Exec, 5, 6, []byte("name")
+		{"comm", all, otherBytes(typeComm, 0, 9, 77, append(words(5, 6), "name"...)), with(func(r *live.Record) { r.Kind, r.PID, r.TID, r.Comm = live.Comm, 5, 6, []byte("name") })},
+		{"exec", all, otherBytes(typeComm, miscCommExec, 9, 77, append(words(5, 6), "name\x00rest"...)), with(func(r *live.Record) {
+			r.Kind, r.PID, r.TID, r.Comm = live.Exec, 5, 6, []byte("name")
 		})},
-		{"fork", all, otherBytes(typeFork, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *Record) {
-			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = Fork, 5, 6, 7, 8
+		{"fork", all, otherBytes(typeFork, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *live.Record) {
+			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = live.Fork, 5, 6, 7, 8
 		})},
-		{"exit", all, otherBytes(typeExit, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *Record) {
-			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = Exit, 5, 6, 7, 8
+		{"exit", all, otherBytes(typeExit, 0, 9, 77, words(5, 6, 7, 8, 0, 0)), with(func(r *live.Record) {
+			r.Kind, r.PID, r.ParentPID, r.TID, r.ParentTID = live.Exit, 5, 6, 7, 8
 		})},
-		{"cgroup", all, otherBytes(typeCgroup, 0, 9, 77, append(order.AppendUint64(nil, 4242), "/a/b\x00\x00\x00\x00"...)), with(func(r *Record) {
-			r.Kind, r.CgroupID, r.CgroupPath = Cgroup, 4242, []byte("/a/b")
+		{"cgroup", all, otherBytes(typeCgroup, 0, 9, 77, append(order.AppendUint64(nil, 4242), "/a/b\x00\x00\x00\x00"...)), with(func(r *live.Record) {
+			r.Kind, r.CgroupID, r.CgroupPath = live.Cgroup, 4242, []byte("/a/b")
 		})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -186,13 +188,13 @@ func TestDecode(t *testing.T) {
 			require.True(t, b.valid())
 			assert.Equal(t, uint64(9), b.id())
 			assert.Equal(t, uint64(77), b.time())
-			got := Record{Source: &Source{}, CgroupID: 1, ParentPID: 1, Comm: []byte("old"), CgroupPath: []byte("old")}
+			got := live.Record{Tag: &Source{}, CgroupID: 1, ParentPID: 1, Comm: []byte("old"), CgroupPath: []byte("old")}
 			require.True(t, b.decode(c.o, &got))
 			if len(got.Callchain) == 0 {
 				got.Callchain = nil
 			}
 			assert.Equal(t, c.want, got)
-			if c.want.Kind == Sample {
+			if c.want.Kind == live.Sample {
 				assert.Equal(t, "hello", textOf(&got))
 			}
 			// No part of a record is a valid record.
@@ -222,7 +224,7 @@ func TestDecode(t *testing.T) {
 		if name == "no cgroup" {
 			b = b[:len(b)-8]
 		}
-		assert.False(t, raw(b).decode(o, &Record{}), name)
+		assert.False(t, raw(b).decode(o, &live.Record{}), name)
 	}
 }
 
@@ -418,7 +420,7 @@ func FuzzRing(f *testing.F) {
 		}
 		s.flush = flushAsked
 		bytes := 0
-		var record Record
+		var record live.Record
 		for s.ReadInto(&record) == nil {
 			bytes += headerSize + len(record.Raw) + len(record.Comm) + 8*len(record.Callchain)
 			if bytes > size {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -18,7 +20,6 @@ type Session struct {
 	dir    *tracefs.Dir
 	o      Options
 	kernel kernel
-	only   map[int32]bool // Options.Processes; nil means all
 
 	attach sync.Mutex // serialises changes of descriptors, which take milliseconds; locked before mu
 	// Guarded by attach:
@@ -34,6 +35,7 @@ type Session struct {
 
 	mu sync.Mutex
 	// Guarded by mu; changes of sources and rings also hold attach.
+	only      map[int32]bool // the processes whose samples are delivered; nil means all
 	closed    bool
 	reading   bool
 	waiting   bool       // in the kernel, with mu unlocked
@@ -43,7 +45,7 @@ type Session struct {
 	byID      map[uint64]*descriptor
 	recent    *descriptor   // the last result of descriptorOf
 	leaving   []*descriptor // disabled, with unread records
-	detached  SourceStats   // of sources that were detached and completely read
+	detached  live.Counts   // of sources that were detached and completely read
 	kept      int           // number of those that are kept for their losses
 	noLost    bool          // the kernel cannot count lost records by event; changes also hold attach
 	ready     merge
@@ -93,12 +95,6 @@ func Open(fs *tracefs.Dir, o *Options) (*Session, error) {
 func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
 	s := &Session{dir: fs, o: o, kernel: k, named: map[string]*rings{}, byID: map[uint64]*descriptor{}, stop: make(chan struct{})}
 	s.waited = sync.NewCond(&s.mu)
-	if o.Processes != nil {
-		s.only = make(map[int32]bool, len(o.Processes))
-		for _, pid := range o.Processes {
-			s.only[int32(pid)] = true
-		}
-	}
 	var err error
 	if s.cpus, err = k.online(); err != nil {
 		err = fmt.Errorf("looking for CPUs: %w", err)
@@ -112,6 +108,14 @@ func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
 	}
 	go s.watch()
 	return s, nil
+}
+
+// SetProcesses sets the ids of the processes whose samples are delivered; nil, as in a new session, means all. The kernel records other
+// processes too; their samples count as read and excluded. Records of tasks are not affected.
+func (s *Session) SetProcesses(pids map[int32]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.only = pids
 }
 
 // watch polls for new events and CPUs until the session is closed.
@@ -232,7 +236,7 @@ func (s *Session) isClosed() bool {
 //
 // Programs write meanwhile, and lose nothing: their new records are read by the next Snapshot. They may be older than
 // some that this one has read from other CPUs.
-func (s *Session) Snapshot(f func(*Record) error) error {
+func (s *Session) Snapshot(f func(*live.Record) error) error {
 	if !s.o.Overwrite || f == nil {
 		return fmt.Errorf("perf session: Snapshot needs Options.Overwrite and a function: %w", errno.EINVAL)
 	}
@@ -244,7 +248,7 @@ func (s *Session) Snapshot(f func(*Record) error) error {
 		s.reading = false
 		s.mu.Unlock()
 	}()
-	var r Record
+	var r live.Record
 	var stopped error
 	for s.nextOfSnapshot(&r) {
 		if stopped == nil {
@@ -294,7 +298,7 @@ func (r *cpuRing) copyBackward() {
 }
 
 // nextOfSnapshot decodes the next record. After the last one, it counts those that were overwritten.
-func (s *Session) nextOfSnapshot(r *Record) bool {
+func (s *Session) nextOfSnapshot(r *live.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deliver(r) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +20,7 @@ import (
 )
 
 // textOf returns the payload of a sample, without the bytes that fill it up, and an empty text for other records.
-func textOf(r *Record) string {
+func textOf(r *live.Record) string {
 	return strings.TrimRight(string(r.Raw[min(len(r.Raw), tracepoint.CommonSize):]), "\x00")
 }
 
@@ -26,7 +28,7 @@ func textOf(r *Record) string {
 func texts(t *testing.T, s *Session) (list []string) {
 	t.Helper()
 	require.NoError(t, s.Flush())
-	for r := (Record{}); ; {
+	for r := (live.Record{}); ; {
 		err := s.ReadInto(&r)
 		if err != nil {
 			require.Equal(t, ErrFlushed, err)
@@ -50,7 +52,7 @@ func TestWindow(t *testing.T) {
 	now := uint64(k.mono)
 	k.hit(id, 0, now-1e6, "second")
 	s.SetDeadline(time.Now().Add(-1))
-	var r Record
+	var r live.Record
 	require.ErrorIs(t, s.ReadInto(&r), os.ErrDeadlineExceeded, "it is too young")
 	k.hit(id, 1, now-2e6, "first")
 	s.SetDeadline(time.Time{})
@@ -59,14 +61,14 @@ func TestWindow(t *testing.T) {
 		assert.Equal(t, 1-i, r.CPU)
 		assert.Equal(t, want, textOf(&r))
 		assert.Equal(t, time.Unix(0, int64(r.Monotonic)+1e18), r.Time)
-		assert.Same(t, src, r.Source)
+		assert.Same(t, src, r.Tag)
 	}
 	assert.Equal(t, []int{8, 1}, k.waited, "it waited no longer than for the window of the oldest record")
 	k.hit(id, 0, now-5e6, "late")
 	require.NoError(t, s.ReadInto(&r))
 	stats := MustStats(t, s)
 	assert.Equal(t, uint64(1), stats.Late)
-	assert.Equal(t, SourceStats{Matched: 3, Read: 3}, stats.Total())
+	assert.Equal(t, live.Counts{Matched: 3, Read: 3}, stats.Total())
 }
 
 // TestHostileRings: records that no kernel writes are counted, and do not block later ones.
@@ -255,7 +257,7 @@ func TestNoLostCounts(t *testing.T) {
 	}
 	st := statsOf(t, src)
 	n := uint64(os.Getpagesize() / len(sampleBytes(1, 1, 1, 1, "text")))
-	want := SourceStats{Name: "user_events:ev", Matched: 1000, Pending: 1000, AtLeast: true}
+	want := live.Counts{Name: "user_events:ev", Matched: 1000, Pending: 1000, AtLeast: true}
 	assert.Equal(t, want, st)
 	texts(t, s)
 	want.Read, want.Pending = n, 1000-n
@@ -264,7 +266,7 @@ func TestNoLostCounts(t *testing.T) {
 	texts(t, s)
 	texts(t, s) // which forgets what is read
 	stats := MustStats(t, s)
-	assert.Equal(t, SourceStats{Matched: 1000, Read: n, Lost: 1000 - n}, stats.Total())
+	assert.Equal(t, live.Counts{Matched: 1000, Read: n, Lost: 1000 - n}, stats.Total())
 }
 
 // TestLostCounts: what a full ring has no room for is lost, and what it has is pending until it is read.
@@ -272,7 +274,7 @@ func TestLostCounts(t *testing.T) {
 	k := newFakeKernel(0)
 	s, id, src := k.attach(t, &Options{BufferSize: 1})
 	const hits = 1000
-	want := SourceStats{Name: "user_events:ev"}
+	want := live.Counts{Name: "user_events:ev"}
 	for range 2 {
 		for range hits {
 			k.hit(id, 0, 1, "text")
@@ -346,7 +348,7 @@ func TestCPULater(t *testing.T) {
 	k.hit(id, 0, 5, "c")
 	assert.Equal(t, []string{"c", "c"}, texts(t, s), "of a CPU that stayed")
 	st := statsOf(t, other)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 3, Read: 3}, st)
+	assert.Equal(t, live.Counts{Name: "user_events:ev", Matched: 3, Read: 3}, st)
 
 	k.cpus = append(k.cpus, cpu{2, 1})
 	k.refuse = func(sys.PerfAttr, int) error { return syscall.EACCES }
@@ -553,7 +555,7 @@ func TestBackward(t *testing.T) {
 	k := newFakeKernel(0)
 	s, id, src := k.attach(t, &Options{Overwrite: true, BufferSize: 1})
 	take := func() (list []string) {
-		require.NoError(t, s.Snapshot(func(r *Record) error {
+		require.NoError(t, s.Snapshot(func(r *live.Record) error {
 			list = append(list, textOf(r))
 			return nil
 		}))
@@ -569,12 +571,12 @@ func TestBackward(t *testing.T) {
 	n := len(take())
 	assert.InDelta(t, (minOverwrite-unsafePart)/len(sampleBytes(1, 1, 1, 1, long)), n, 1)
 	st := statsOf(t, src)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1002, Read: uint64(n) + 2, Overwritten: uint64(1000 - n)}, st)
+	assert.Equal(t, live.Counts{Name: "user_events:ev", Matched: 1002, Read: uint64(n) + 2, Overwritten: uint64(1000 - n)}, st)
 	assert.Empty(t, take())
 	k.hit(id, 0, 2001, "z")
 	assert.Equal(t, []string{"z"}, take())
 	st = statsOf(t, src)
-	assert.Equal(t, SourceStats{Name: "user_events:ev", Matched: 1003, Read: uint64(n) + 3, Overwritten: uint64(1000 - n)}, st)
+	assert.Equal(t, live.Counts{Name: "user_events:ev", Matched: 1003, Read: uint64(n) + 3, Overwritten: uint64(1000 - n)}, st)
 }
 
 // TestArguments: invalid arguments are errors without a call of the kernel.
@@ -582,7 +584,7 @@ func TestArguments(t *testing.T) {
 	k := newFakeKernel(0)
 	s, fs := k.start(t, nil)
 	fs.add("user_events", "ev")
-	assert.ErrorIs(t, s.Snapshot(func(*Record) error { return nil }), errno.EINVAL)
+	assert.ErrorIs(t, s.Snapshot(func(*live.Record) error { return nil }), errno.EINVAL)
 	for _, filter := range []string{" ", "a\nb", "a\x00"} {
 		_, err := s.Attach("ev", &AttachOptions{Filter: filter})
 		assert.ErrorIs(t, err, errno.EINVAL, "%q", filter)

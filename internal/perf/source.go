@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
@@ -28,7 +30,7 @@ type Source struct {
 
 	// Guarded by Session.mu:
 	descriptors []*descriptor // enabled, or with unread records
-	gone        SourceStats   // of the others
+	gone        live.Counts   // of the others
 	ended       bool          // by Detach or Close
 	detached    time.Time     // when
 	gap         time.Duration // see Gap
@@ -38,8 +40,12 @@ type Source struct {
 // Event returns the tracepoint.
 func (src *Source) Event() *tracefs.Event { return src.tracepoint }
 
-// Tag returns AttachOptions.Tag, which tells several Sources of one event apart.
-func (src *Source) Tag() any { return src.tag }
+// Complete reports whether the event is detached, and all its records were read.
+func (src *Source) Complete() bool {
+	src.session.mu.Lock()
+	defer src.session.mu.Unlock()
+	return src.complete()
+}
 
 // String returns "SYSTEM:NAME".
 func (src *Source) String() string { return src.tracepoint.String() }
@@ -62,8 +68,12 @@ func (src *Source) Gap() time.Duration {
 // open a descriptor for each CPU.
 func (s *Session) Attach(name string, o *AttachOptions) (*Source, error) {
 	src := &Source{session: s, tracepoint: s.dir.Event(name)}
+	src.tag = src
 	if o != nil {
-		src.o, src.tag = *o, o.Tag
+		src.o = *o
+	}
+	if src.o.Tag != nil {
+		src.tag = src.o.Tag
 	}
 	s.attach.Lock()
 	defer s.attach.Unlock()

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/userevents/userevents-go/internal/live"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -82,22 +84,22 @@ func session(t *testing.T, o *perf.Options, a *perf.AttachOptions) (*perf.Sessio
 
 // sample is the part of a record that tests compare.
 type sample struct {
-	source      *perf.Source
+	source      any // its Tag, a *perf.Source
 	seq, writer uint64
 }
 
-func sampleOf(t *testing.T, r *perf.Record) sample {
+func sampleOf(t *testing.T, r *live.Record) sample {
 	t.Helper()
-	require.Equal(t, perf.Sample, r.Kind)
+	require.Equal(t, live.Sample, r.Kind)
 	require.GreaterOrEqual(t, len(r.Raw[tracepoint.CommonSize:]), 16)
-	return sample{r.Source, binary.NativeEndian.Uint64(r.Raw[tracepoint.CommonSize:]), binary.NativeEndian.Uint64(r.Raw[tracepoint.CommonSize:][8:])}
+	return sample{r.Tag, binary.NativeEndian.Uint64(r.Raw[tracepoint.CommonSize:]), binary.NativeEndian.Uint64(r.Raw[tracepoint.CommonSize:][8:])}
 }
 
 // flushed returns the records written before the call.
 func flushed(t *testing.T, s *perf.Session) (samples []sample) {
 	t.Helper()
 	require.NoError(t, s.Flush())
-	for r := (perf.Record{}); ; {
+	for r := (live.Record{}); ; {
 		err := s.ReadInto(&r)
 		if err != nil {
 			require.ErrorIs(t, err, perf.ErrFlushed)
@@ -108,7 +110,7 @@ func flushed(t *testing.T, s *perf.Session) (samples []sample) {
 }
 
 // statsOf returns the counts of a source, and checks their equation.
-func statsOf(t *testing.T, src *perf.Source) perf.SourceStats {
+func statsOf(t *testing.T, src *perf.Source) live.Counts {
 	t.Helper()
 	st, err := src.Stats()
 	require.NoError(t, err)

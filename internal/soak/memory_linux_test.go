@@ -66,7 +66,7 @@ func TestMemorySoak(t *testing.T) {
 	say(t, "shared memory, %v, seed %d", cmp.Or(*duration, time.Second), seed)
 	var err error
 	s.r, err = reader.Open(&reader.Options{
-		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Reuse: true,
+		Selection: reader.Selection{Events: []string{s.prefix}}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Reuse: true,
 		Notify: func(n reader.Notice) {
 			if n.Kind == reader.NoticeFailed && n.Event != "" { // else other programs of this machine
 				t.Error(n.Err)
@@ -223,7 +223,7 @@ func testFlood(t *testing.T, size int) {
 	s := &memorySoak{t: t, prefix: fmt.Sprintf("soak_flood_%d", os.Getpid())}
 	var err error
 	s.r, err = reader.Open(&reader.Options{
-		Events: []string{s.prefix}, Transport: reader.TransportMemory, BufferSize: size, Reuse: true,
+		Selection: reader.Selection{Events: []string{s.prefix}}, Transport: reader.TransportMemory, BufferSize: size, Reuse: true,
 	})
 	require.NoError(t, err)
 	for range 10 {

@@ -313,7 +313,7 @@ type filtered struct {
 func newTool(t *testing.T, prefix string, writer uint64) *filtered {
 	where, err := where.Parse(fmt.Sprintf("writer == %d", writer))
 	require.NoError(t, err)
-	r, err := reader.Open(&reader.Options{Events: []string{prefix}, Transport: reader.TransportMemory, BufferSize: 64 << 10, Where: where})
+	r, err := reader.Open(&reader.Options{Selection: reader.Selection{Events: []string{prefix}, Where: where}, Transport: reader.TransportMemory, BufferSize: 64 << 10})
 	require.NoError(t, err)
 	f := &filtered{t: t, r: r, c: checker{t: t}, writer: writer}
 	r.SetDeadline(testscale.Deadline())

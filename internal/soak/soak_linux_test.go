@@ -156,9 +156,8 @@ func TestSoak(t *testing.T) {
 	say(t, "%s, 8 writers, seed %d", length, order)
 	s.current.Store(s.open())
 	r, err := reader.Open(&reader.Options{
-		Tracefs: fs.Path(),
-		Events:  []string{rawName, slogName}, BufferSize: 256 << 10,
-		Excludes: []string{rawName + "_*"}, // that of the fault with other fields, which the reader would keep
+		Tracefs:   fs.Path(),
+		Selection: reader.Selection{Events: []string{rawName, slogName}, Excludes: []string{rawName + "_*"}}, BufferSize: 256 << 10, // that of the fault with other fields, which the reader would keep
 	})
 	require.NoError(t, err)
 	var reading, writing sync.WaitGroup

@@ -51,7 +51,7 @@ func TestSpansArriveWholeKernel(t *testing.T) {
 		events[s.Event], err = p.Register(s.Declaration, nil)
 		require.NoError(t, err)
 	}
-	r, err := reader.Open(&reader.Options{Tracefs: dir.Path(), Events: []string{"whole"}})
+	r, err := reader.Open(&reader.Options{Tracefs: dir.Path(), Selection: reader.Selection{Events: []string{"whole"}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.Close()) })
 

@@ -169,6 +169,8 @@ func (p *Programs) Reselect() {
 			t.looked = 0
 		}
 	}
+	maps.DeleteFunc(p.known, func(_ Candidate, t *traced) bool { return t == nil }) // it may be wanted now
+	clear(p.begin)
 }
 
 // Renew keeps the events of a tool enabled that is not stopped, but leaves records unread and does not call Find.
@@ -266,7 +268,7 @@ func (p *Programs) look(locks []Candidate) {
 	for _, c := range fresh {
 		p.known[c] = nil
 	}
-	if p.o.WantsProcess != nil && !p.o.WantsProcess(pid) {
+	if p.o.WantsProcess != nil && pid != p.expected && !p.o.WantsProcess(pid) {
 		return
 	}
 	program, lock, files, err := openLocked(locks, p.open)

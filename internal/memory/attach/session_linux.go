@@ -66,6 +66,15 @@ type Source struct {
 	session *Session
 	limited limited
 	off     bool // it was not kept; records that were written before are still returned
+
+	// Used by Reader:
+	name        string
+	unwanted    uint64 // records that are not selected
+	atLeast     bool   // there were more
+	kept        int    // records in the window
+	overwritten uint64 // records that left it before a Snapshot
+	ended       bool   // the memory is gone; final is the number of lost records
+	final       uint64
 }
 
 // Lost returns how many records found no room.

@@ -69,9 +69,9 @@ func benchmarkRead(b *testing.B, written uevents.Transport, read reader.Transpor
 			require.NoError(b, err)
 			o.Transport = read
 			p := openPortions(b, o)
-			w.live = p
+			w.source = p
 			p.measure(b, write, func() error {
-				if err := w.show(); !errors.Is(err, io.EOF) {
+				if err := w.read(); !errors.Is(err, io.EOF) {
 					return err
 				}
 				return w.flush()
@@ -87,11 +87,12 @@ func benchmarkRead(b *testing.B, written uevents.Transport, read reader.Transpor
 		require.NoError(b, err)
 		o.Transport = read
 		p := openPortions(b, o)
-		r := &recorder{session: session{expiry: expiry{live: p}, e: e, notes: notes{w: e.err}, began: e.now()}}
+		r := e.newRecorder(&f, o)
+		r.source, r.progress.e = p, e
 		r.file, err = f.rotation.create(b.Context(), e, f.output, ro)
 		require.NoError(b, err)
 		p.measure(b, write, func() error {
-			if err := r.write(); err != nil {
+			if err := r.read(); !errors.Is(err, io.EOF) {
 				return err
 			}
 			return r.file.flush()
@@ -143,7 +144,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // portions is a reader whose records end after each portion.
 type portions struct {
-	live
+	source
 	left int
 	read uint64
 }
@@ -152,14 +153,14 @@ func openPortions(b *testing.B, o *reader.Options) *portions {
 	live, err := openLive(o)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, live.Close()) })
-	return &portions{live: live}
+	return &portions{source: live}
 }
 
 func (p *portions) Next(ev *record.Record) error {
 	if p.left == 0 {
 		return io.EOF
 	}
-	err := p.live.Next(ev)
+	err := p.source.Next(ev)
 	if err == nil {
 		p.left--
 		p.read++

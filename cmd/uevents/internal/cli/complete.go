@@ -13,25 +13,31 @@ import (
 )
 
 func completeFlag(cmd *cobra.Command, flag string, values ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	completeFlagWith(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func completeFlagWith(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // no such flag
 	}
 }
 
 // completeFlagBy makes the shell complete a flag's values with those that there are, each with its description behind a tab.
 func completeFlagBy(cmd *cobra.Command, flag string, values func() []string) {
-	complete := func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		list := values()
-		list = slices.DeleteFunc(list, func(v string) bool {
-			value, description, _ := strings.Cut(v, "\t")
-			return !strings.HasPrefix(value, prefix) || text.Printable(value) != value || text.Printable(description) != description
-		})
-		slices.Sort(list)
-		return slices.Compact(list), cobra.ShellCompDirectiveNoFileComp
-	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // no such flag
-	}
+	completeFlagWith(cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return completions(values(), nil, prefix), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completions returns the printable values that begin with a prefix, without those that are on the command line.
+func completions(values, args []string, prefix string) []string {
+	values = slices.DeleteFunc(values, func(v string) bool {
+		value, description, _ := strings.Cut(v, "\t")
+		printable := text.Printable(value) == value && text.Printable(description) == description
+		return !printable || !strings.HasPrefix(value, prefix) || slices.Contains(args, value)
+	})
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // completePrograms makes the shell complete a flag's values with names of programs, or with process ids and these names: those that
@@ -61,11 +67,11 @@ func (e *env) completePrograms(cmd *cobra.Command, flag string, pids bool) {
 
 // completeEvents makes the shell complete names of events that are not on the command line yet, as far as this user may list them.
 func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return completeNames(e.declarations(true), args, prefix), cobra.ShellCompDirectiveNoFileComp
+	return completeNames(e.declarations(true), args, prefix)
 }
 
 func (e *env) completeKernel(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return completeNames(e.declarations(false), args, prefix), cobra.ShellCompDirectiveNoFileComp
+	return completeNames(e.declarations(false), args, prefix)
 }
 
 // declarations returns those of the kernel's user events, and those in shared memory, as far as this user may list them.
@@ -85,12 +91,9 @@ func (e *env) declarations(memory bool) (list []tracepoint.Declaration) {
 	return list
 }
 
-func completeNames(declarations []tracepoint.Declaration, args []string, prefix string) (names []string) {
+func completeNames(declarations []tracepoint.Declaration, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
 	for _, d := range declarations {
-		if strings.HasPrefix(d.Name, prefix) && !slices.Contains(args, d.Name) && text.Printable(d.Name) == d.Name {
-			names = append(names, d.Name+"\t"+text.Printable(d.FieldList()))
-		}
+		names = append(names, d.Name+"\t"+text.Printable(d.FieldList()))
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return completions(names, args, prefix), cobra.ShellCompDirectiveNoFileComp
 }

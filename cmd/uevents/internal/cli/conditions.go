@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/record/where"
-	"github.com/userevents/userevents-go/uevents"
 )
 
 // conditionFlags select records by what they say. All that are given must hold.
@@ -97,15 +91,30 @@ func (f *conditionFlags) condition(more ...*where.Condition) (*where.Condition, 
 		}
 		parts = append(parts, where.Level(least))
 	}
-	var programs []*where.Condition
-	for _, name := range f.programs {
+	programs, err := anyOfNames(f.programs, func(name string) (*where.Condition, error) {
 		c, err := nameCondition("program", name)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--program: %w", err)}
+			err = fmt.Errorf("--program: %w", err)
 		}
-		programs = append(programs, c)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return where.And(append(parts, anyOf(programs))...), nil
+	return where.And(append(parts, programs)...), nil
+}
+
+// anyOfNames returns the condition that one of those of names holds; nil without names. Errors are usage errors.
+func anyOfNames(names []string, of func(name string) (*where.Condition, error)) (*where.Condition, error) {
+	var list []*where.Condition
+	for _, name := range names {
+		c, err := of(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		list = append(list, c)
+	}
+	return anyOf(list), nil
 }
 
 // anyOf returns the condition that one of a list holds; nil of none.
@@ -197,64 +206,6 @@ func cutAround(text []rune, from, width int) string {
 		after = cut
 	}
 	return before + string(text[from:to]) + after
-}
-
-// explain prints for each selected event where the condition is evaluated.
-func (e *env) explain(o *reader.Options) error {
-	if o.Where == nil {
-		return usageError{errors.New("--explain is about a condition: --where, --level, --kind or --program")}
-	}
-	list, err := e.selected(o)
-	if err != nil {
-		return err
-	}
-	table := output.Table{Header: []string{"EVENT", "TRANSPORT", "KERNEL", "UEVENTS"}}
-	for _, ev := range list {
-		d, err := record.NewDecoder(ev.system, ev.format)
-		if err != nil {
-			return err
-		}
-		plan := o.Where.Plan(d, ev.textFilters)
-		kernel, rest := cmp.Or(plan.Kernel, "-"), cmp.Or(strings.Join(plan.Reader, ", "), "-")
-		switch {
-		case plan.Never:
-			kernel, rest = "no record can match", "not attached"
-		case ev.transport() == uevents.TransportMemory:
-			kernel, rest = "-", o.Where.String()
-		}
-		table.Add(shortName(ev.system+":"+ev.name), ev.transport().String(), text.Printable(kernel), text.Printable(rest))
-	}
-	fmt.Fprintf(e.out, "condition: %s\n", text.Printable(o.Where.String()))
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(e.out, "no event matches (see uevents list)")
-		return err
-	}
-	_, err = io.WriteString(e.out, table.String())
-	return err
-}
-
-// selected returns the events that are there and match the patterns of options: user events, and those of other systems that are spelled
-// out.
-func (e *env) selected(o *reader.Options) ([]event, error) {
-	match, err := reader.Match(o.Events...)
-	if err != nil {
-		return nil, err
-	}
-	exclude, err := reader.Match(o.Excludes...)
-	if err != nil {
-		return nil, err
-	}
-	list, _, err := e.events(func(system, name string) bool { return match(system, name) && !exclude(system, name) })
-	for _, pattern := range o.Events {
-		if system, name, ok := strings.Cut(pattern, ":"); ok && !strings.HasPrefix(system, "user_events") && !strings.ContainsAny(name, "*?[") {
-			found, findErr := e.find(pattern)
-			if findErr != nil {
-				return nil, findErr
-			}
-			list = append(list, found...)
-		}
-	}
-	return slices.Clip(list), err
 }
 
 // newWhereTopic returns the help topic about conditions. It has the names that package reader knows.

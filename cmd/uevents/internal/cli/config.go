@@ -21,8 +21,8 @@ var configs = []struct {
 	tool  string
 	write func(io.Writer, []configEvent)
 }{
-	{"perf", perfConfig},
-	{"trace-cmd", traceCmdConfig},
+	{"perf", commandConfig("perf record -a -k mono", "--filter", "-- sleep 10")},
+	{"trace-cmd", commandConfig("trace-cmd record", "-f", "sleep 10")},
 	{"perfetto", perfettoConfig},
 }
 
@@ -119,24 +119,18 @@ func configEvents(found []event) (list []configEvent, odd []string) {
 	return list, odd
 }
 
-func perfConfig(w io.Writer, list []configEvent) {
-	commandConfig(w, list, "perf record -a -k mono", "--filter", "-- sleep 10")
-}
-
-func traceCmdConfig(w io.Writer, list []configEvent) {
-	commandConfig(w, list, "trace-cmd record", "-f", "sleep 10")
-}
-
-// commandConfig writes a command with options for the events, in shell's syntax.
-func commandConfig(w io.Writer, list []configEvent, command, filterFlag, rest string) {
-	fmt.Fprint(w, command)
-	for _, ev := range list {
-		fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
-		if ev.Filter != "" {
-			fmt.Fprintf(w, " %s '%s'", filterFlag, ev.Filter)
+// commandConfig returns a function that writes a command with options for the events, in shell's syntax.
+func commandConfig(command, filterFlag, rest string) func(io.Writer, []configEvent) {
+	return func(w io.Writer, list []configEvent) {
+		fmt.Fprint(w, command)
+		for _, ev := range list {
+			fmt.Fprintf(w, " \\\n  -e %s:%s", ev.System, ev.Name)
+			if ev.Filter != "" {
+				fmt.Fprintf(w, " %s '%s'", filterFlag, ev.Filter)
+			}
 		}
+		fmt.Fprintf(w, " \\\n  %s\n", rest)
 	}
-	fmt.Fprintf(w, " \\\n  %s\n", rest)
 }
 
 func perfettoConfig(w io.Writer, list []configEvent) {

@@ -27,6 +27,12 @@ func commandPage(t *testing.T) string {
 		e := newEnv()
 		e.out, e.err = &out, &out
 		require.Equal(t, exitOK, run(t.Context(), e, args), "%s", &out)
+		if n := len(args) - 1; n > 0 && args[n] == "--help" {
+			said := out.String()
+			out.Reset()
+			require.Equal(t, exitOK, run(t.Context(), e, append([]string{"help"}, args[:n]...)), "%s", &out)
+			require.Equal(t, said, out.String(), "uevents help %s", args[:n])
+		}
 		return "```text\n" + strings.TrimSpace(out.String()) + "\n```\n"
 	}
 	var b strings.Builder

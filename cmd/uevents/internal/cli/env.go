@@ -21,7 +21,6 @@ import (
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
 
@@ -32,7 +31,7 @@ type env struct {
 	// terminal reports whether a stream is a terminal, and its size at the moment.
 	terminal func(stream any) (size terminalSize, ok bool)
 	now      func() time.Time
-	open     func(*reader.Options) (live, error)
+	open     func(*reader.Options) (source, error)
 	// foreground reports whether the terminal sends its signals to this process and those that it starts.
 	foreground func() bool
 	// environment is that of programs which the command starts; nil is the process's.
@@ -60,29 +59,14 @@ func terminal(stream any) (size terminalSize, ok bool) {
 	return terminalSize{columns, lines}, true
 }
 
+// say writes a line to standard error, as one line of printable characters.
+func (e *env) say(format string, args ...any) {
+	fmt.Fprintln(e.err, text.Printable(fmt.Sprintf(format, args...)))
+}
+
 func (e *env) colored() bool {
 	_, terminal := e.terminal(e.out)
 	return output.UseColor(e.color, terminal)
-}
-
-// selectTransport sets the options Transport and Tracefs. It fails if the command line needs events of the kernel, and the kernel has none.
-func (e *env) selectTransport(o *reader.Options) error {
-	o.Transport, o.Tracefs = transport, e.tracefs
-	if e.tracefs != "" {
-		o.Transport = reader.TransportKernel
-		_, err := e.dir()
-		return err
-	}
-	for _, p := range o.Events {
-		if system, _, named := strings.Cut(p, ":"); named && system != tracepoint.System {
-			dir, err := e.kernel(p)
-			if err == nil {
-				o.Tracefs = dir.Path()
-			}
-			return err
-		}
-	}
-	return nil
 }
 
 // kernel is dir for what only the kernel has.

@@ -73,15 +73,20 @@ program registers the name with other fields, it gets an error.`,
 			if err := dir.Create(d); err != nil {
 				return hintForEvent(err, d.Name)
 			}
-			if format == "json" {
-				return writeJSON(e.out, newDeclarationJSON(d))
-			}
-			_, err = fmt.Fprintf(e.out, "registered %s; it stays until the machine restarts, or: uevents events delete %s\n", d.Name, d.Name)
-			return err
+			return e.report(format, newDeclarationJSON(d), "registered %s; it stays until the machine restarts, or: uevents events delete %s", d.Name, d.Name)
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")
 	return cmd
+}
+
+// report writes what was done as JSON, or as a line of text.
+func (e *env) report(format string, value any, line string, args ...any) error {
+	if format == "json" {
+		return writeJSON(e.out, value)
+	}
+	_, err := fmt.Fprintf(e.out, line+"\n", args...)
+	return err
 }
 
 // hintForEvent adds the remedy to an error of creating or deleting an event.
@@ -234,11 +239,7 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if err := dir.Restore(bytes.NewReader(listing)); err != nil {
 				return hintForEvent(err, "NAME")
 			}
-			if format == "json" {
-				return writeJSON(e.out, declarationsJSON(events))
-			}
-			_, err = fmt.Fprintf(e.out, "restored %s\n", output.Plural(len(events), "event"))
-			return err
+			return e.report(format, declarationsJSON(events), "restored %s", output.Plural(len(events), "event"))
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")

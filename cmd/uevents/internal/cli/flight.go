@@ -14,6 +14,7 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/record/where"
@@ -179,7 +180,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		defer signal.Stop(signals)
 	}
 	p := &pilot{e: e, f: f, command: command, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
-	p.recording = recordingOptions{live: true, weight: f.weight}
+	p.recording = recordingOptions{clocks: perfetto.MachineClocks, weight: f.weight}
 	if o.Reader.Callchain {
 		p.recording.stack = symbols.New()
 	}

@@ -116,9 +116,7 @@ Instances whose uevents was killed are removed at the next start.`,
 		panic(err) // no such flag
 	}
 	for _, name := range []string{"by", "sum"} {
-		if err := cmd.RegisterFlagCompletionFunc(name, e.completeFields); err != nil {
-			panic(err) // no such flag
-		}
+		completeFlagWith(cmd, name, e.completeFields)
 	}
 	return cmd
 }

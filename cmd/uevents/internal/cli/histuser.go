@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"math/bits"
@@ -17,60 +16,38 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/encode/typed"
 	"github.com/userevents/userevents-go/internal/text"
-	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/record/where"
 )
 
 // inUevents reads records for the duration, or until ctx is done, and counts them.
 func (e *env) inUevents(ctx context.Context, h *histogram, subject *histSubject, f *histFlags) error {
-	o := &reader.Options{Events: []string{subject.name}, Where: f.condition, Reuse: true}
-	if f.tail.o != nil {
-		o.Events = []string{"*"} // records that meet it may be in any
+	counter := newHistCounter(f)
+	s := session{e: e, names: missingNames{e: e, where: f.condition, flags: &f.conditionFlags}}
+	s.handle = func(ev *record.Record) error {
+		if f.tail.o != nil && ev.System+":"+ev.Name != subject.name {
+			return nil
+		}
+		return counter.add(ev)
 	}
-	if subject.dir != nil {
-		o.Tracefs = subject.dir.Path()
-	} else {
-		o.Transport = reader.TransportMemory
+	if _, err := s.open(subject.options(f), &f.tail, 0); err != nil {
+		return err
 	}
-	if !subject.memory {
-		o.Transport = reader.TransportKernel
-	}
-	s, err := f.tail.open(e, o)
-	if err != nil {
-		return hintForOpen(err)
-	}
-	defer s.Close()
-	start := time.Now()
+	s.stopping = func() { h.Seconds = e.now().Sub(s.began).Seconds() }
 	ctx, cancel := context.WithTimeout(ctx, f.duration)
 	defer cancel()
-	stopped := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		h.Seconds = time.Since(start).Seconds()
-		stopped <- s.Stop()
-	})
-	counter := newHistCounter(f)
-	var ev record.Record
-	for {
-		if err := s.Next(&ev); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return err
-		}
-		if f.tail.o != nil && ev.System+":"+ev.Name != subject.name {
-			continue
-		}
-		if err := counter.add(&ev); err != nil {
-			return err
-		}
+	err := errors.Join(s.until(ctx, nil), s.end())
+	if err != nil {
+		return err
 	}
 	h.Rows = counter.rows.list()
-	stats, err := s.Stats()
-	h.Dropped = stats.Total.Lost + counter.rows.dropped
-	h.Without, h.Unsummed, h.Unselected = counter.without, counter.unsummed, stats.Unselected
-	e.sayEvicted(bufferOf(s))
-	(&missingNames{e: e, where: f.condition, tail: bufferOf(s), flags: &f.conditionFlags}).say()
-	return errors.Join(err, <-stopped)
+	h.Dropped = s.stats.Total.Lost + counter.rows.dropped
+	h.Without, h.Unsummed, h.Unselected = counter.without, counter.unsummed, s.stats.Unselected
+	if b := s.names.tail; b != nil && b.Stats().Evicted > 0 {
+		e.say("! %s were dropped as --hold was full: those of failed requests may be among them", output.Plural(b.Stats().Evicted, "record"))
+	}
+	s.names.say()
+	return s.err
 }
 
 type histCounter struct {
@@ -286,10 +263,8 @@ func (s *sketch) add(v float64, room bool) (grew bool) {
 }
 
 func (s *sketch) nearest(b int) int {
-	return slices.MinFunc(slices.Collect(maps.Keys(s.buckets)), func(x, y int) int { return distance(x, b) - distance(y, b) })
+	return slices.MinFunc(slices.Collect(maps.Keys(s.buckets)), func(x, y int) int { return max(x-b, b-x) - max(y-b, b-y) })
 }
-
-func distance(a, b int) int { return max(a-b, b-a) }
 
 // bucketBits are the lower bits of a float64, in which the numbers of a bucket differ: it has 5 bits of the fraction.
 const bucketBits = 52 - 5

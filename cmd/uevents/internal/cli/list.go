@@ -96,7 +96,7 @@ func (e *env) printEvents(list []event) error {
 			name = ev.system + ":" + ev.name
 		}
 		fields := fmt.Sprint(len(ev.format.Fields))
-		if ev.isHeader() {
+		if ev.source == record.SourceEventHeader { // which has them in each record
 			fields = "hdr"
 		}
 		if len(ev.listeners) > 0 {
@@ -138,9 +138,6 @@ func (ev *event) transport() uevents.Transport {
 	}
 	return uevents.TransportKernel
 }
-
-// isHeader reports whether each record has the fields of the event.
-func (ev *event) isHeader() bool { return ev.source == record.SourceEventHeader }
 
 // missing are the reasons for which events are not listed, or nil: the kernel's, which is no error if it can have none, or if there
 // are others, and those of processes that this user may not look into.

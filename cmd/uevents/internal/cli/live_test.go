@@ -126,7 +126,7 @@ func (f *feed) env(t *testing.T, out, errs io.Writer) *env {
 		in: strings.NewReader(""), out: out, err: errs, color: "auto", now: time.Now,
 		terminal:   func(any) (terminalSize, bool) { return terminalSize{}, false },
 		foreground: func() bool { return false },
-		open: func(o *reader.Options) (live, error) {
+		open: func(o *reader.Options) (source, error) {
 			if f.openErr != nil {
 				return nil, f.openErr
 			}
@@ -201,8 +201,8 @@ func TestWatchSelection(t *testing.T) {
 	assert.FileExists(t, filepath.Join(f.o.Tracefs, "user_events_status"))
 	f.o.Notify, f.o.Where, f.o.Tracefs = nil, nil, ""
 	assert.Equal(t, &reader.Options{
-		Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Processes: []int{1, 2},
-		Cgroup: cgroup, NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Reuse: true, Transport: reader.TransportKernel,
+		Selection: reader.Selection{Events: []string{"a", "b_*"}, Excludes: []string{"b_x"}, Processes: []int{1, 2}},
+		Cgroup:    cgroup, NoFollow: true, BufferSize: 2 << 20, DetachAtExit: true, Reuse: true, Transport: reader.TransportKernel,
 	}, f.o)
 }
 

@@ -10,11 +10,8 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/sys"
@@ -53,8 +50,8 @@ type failure struct {
 
 const maxFailures = 10
 
-// opened reports the attached events. similar is the question of didYouMean.
-func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
+// opened reports the attached events.
+func (n *notes) opened(e *env, st *reader.Stats, took time.Duration, patterns []string) {
 	events := len(st.Events)
 	if events == 0 && len(n.failed) > 0 {
 		n.flush() // why
@@ -72,7 +69,7 @@ func (n *notes) opened(st *reader.Stats, took time.Duration, similar string) {
 		}
 		sayNamespace(n.add)
 		n.flush()
-		fmt.Fprintf(n.w, "no event matches yet (%ssee uevents list%s), waiting for one; Ctrl-C ends\n", similar, others)
+		fmt.Fprintf(n.w, "no event matches yet (%ssee uevents list%s), waiting for one; Ctrl-C ends\n", e.didYouMean(patterns), others)
 		return
 	}
 	line := fmt.Sprintf("attached %s in shared memory in %d ms; Ctrl-C ends", output.Plural(events, "event"), took.Milliseconds())
@@ -95,15 +92,15 @@ func never(st *reader.Stats) string {
 	return "no record " + of + " can meet the condition (--explain says why)"
 }
 
-// recording reports the events that are recorded to a file. similar is the question of didYouMean.
-func (n *notes) recording(st *reader.Stats, path string, command []string, similar string) {
+// recording reports the events that are recorded to a file.
+func (n *notes) recording(e *env, st *reader.Stats, path string, patterns, command []string) {
 	what := output.Plural(len(st.Events), "event")
 	switch {
 	case len(st.Events) > 0:
 	case len(command) > 0:
 		what = "events of " + text.Printable(command[0])
 	default:
-		what = "events that will match (none does yet, " + similar + "see uevents list)"
+		what = "events that will match (none does yet, " + e.didYouMean(patterns) + "see uevents list)"
 	}
 	if st.NeverMatch > 0 && len(st.Events) == 0 {
 		what = "events that will match"
@@ -356,85 +353,3 @@ func (n *notes) remedy(lost uint64, beside bool) string {
 
 // memoryRings is the largest size of rings that programs take for their events in shared memory.
 const memoryRings = 64 << 20
-
-// limitFlag is the flag --limit of commands that show or write records. Commands that count have no limit: their counts would be too low.
-type limitFlag struct{ limit string }
-
-const limitHelp = `--limit 5000/s limits the overhead of programs: at most that many records of each event in a
-second. In shared memory, each program stops by itself. From an event of the kernel, uevents
-detaches for the rest of the second once it has read that many of all programs. Records above
-the limit are not counted; the summary reports for how many seconds the limit applied. The
-limit applies before --when.`
-
-func (l *limitFlag) addLimit(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.limit, "limit", "", "make programs write no more records of an event in a second than this `RATE`, such as 5000/s")
-}
-
-// setLimit sets the option of the flag. Errors are usage errors.
-func (l *limitFlag) setLimit(o *reader.Options) (err error) {
-	if l.limit == "" {
-		return nil
-	}
-	if o.Limit, err = parseLimit(l.limit); err != nil {
-		return usageError{fmt.Errorf("--limit: %w", err)}
-	}
-	return nil
-}
-
-// parseLimit parses a number of records a second, such as 5000/s or 5000.
-func parseLimit(s string) (int, error) {
-	n, err := strconv.ParseInt(strings.TrimSuffix(s, "/s"), 10, 64)
-	if err != nil || n <= 0 || n > math.MaxUint32 {
-		return 0, fmt.Errorf("%q is no number of records a second, such as 5000/s", s)
-	}
-	return int(n), nil
-}
-
-// limitedEvent is an event whose records are missing for a while.
-type limitedEvent struct {
-	name string
-	d    time.Duration
-}
-
-// addLimited reports the events that have reached the limit since the last time.
-func (n *notes) addLimited() {
-	var list []limitedEvent
-	for name, d := range n.limited {
-		list = append(list, limitedEvent{name, d})
-	}
-	n.limited = nil
-	n.add("! more than %s records a second (--limit), not recorded: %s", output.Count(uint64(n.limit)), listLimited(list))
-}
-
-// limitedText says for how long records are missing in all, for the summary.
-func limitedText(st *reader.Stats) string {
-	if st.Total.Limited == 0 {
-		return ""
-	}
-	var list []limitedEvent
-	rest := st.Total.Limited
-	for _, s := range st.Events {
-		if s.Limited > 0 {
-			list = append(list, limitedEvent{text.Printable(shortName(s.Name)), s.Limited})
-			rest -= s.Limited
-		}
-	}
-	if rest > 0 { // of those that are no longer attached
-		list = append(list, limitedEvent{"", rest})
-	}
-	return "; ! --limit, in no count: " + listLimited(list)
-}
-
-// listLimited lists events, those that miss most first.
-func listLimited(list []limitedEvent) string {
-	slices.SortFunc(list, func(a, b limitedEvent) int { return cmp.Or(cmp.Compare(b.d, a.d), strings.Compare(a.name, b.name)) })
-	var parts []string
-	for i, e := range list {
-		if left := len(list) - i; i == 2 && left > 1 {
-			parts = append(parts, fmt.Sprintf("%d more", left))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s for %.1f s", cmp.Or(e.name, "others"), max(0.1, e.d.Seconds())))
-	}
-	return strings.Join(parts, ", ")
-}

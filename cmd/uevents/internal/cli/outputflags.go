@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -55,20 +57,6 @@ func (f *outputFlags) textOptions(e *env) (o output.Options, err error) {
 	return o, nil
 }
 
-// writer returns the writer of the flags. stack is nil without stacks. Errors are usage errors.
-func (f *outputFlags) writer(e *env, w io.Writer, stack *symbols.Table) (output.Writer, error) {
-	o, err := f.textOptions(e)
-	if err != nil {
-		return nil, err
-	}
-	o.Color, o.Fields, o.Stack = e.colored(), f.names(), stack
-	out, err := output.New(f.format, w, o)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return out, nil
-}
-
 // sayUnseen says which fields of --fields none of the shown records has.
 func (e *env) sayUnseen(u output.Unseen, shown uint64) {
 	names := u.Names()
@@ -112,6 +100,58 @@ func (g *grep) matches(ev *record.Record) bool {
 	_ = g.writer.Write(ev)                                            // writing to memory does not fail
 	return g.re.Match(bytes.TrimSuffix(g.line.Bytes(), []byte{'\n'})) // so that $ is its end
 }
+
+// printer writes records to standard output: those that --grep and -n select.
+type printer struct {
+	writer output.Writer
+	out    *bufio.Writer
+	grep   *grep
+	unseen output.Unseen
+	limit  uint64 // of records; 0 means none
+
+	shown     uint64
+	unmatched uint64 // excluded by --grep
+}
+
+// newPrinter returns the printer of the flags. stack is nil without stacks. Errors are usage errors.
+func (f *outputFlags) newPrinter(e *env, w io.Writer, stack *symbols.Table) (p printer, err error) {
+	p = printer{out: bufio.NewWriterSize(w, 64<<10), unseen: output.NewUnseen(f.format, f.names()), limit: f.count}
+	o, err := f.textOptions(e)
+	if err != nil {
+		return p, err
+	}
+	o.Color, o.Fields, o.Stack = e.colored(), f.names(), stack
+	if p.writer, err = output.New(f.format, p.out, o); err != nil {
+		return p, usageError{err}
+	}
+	p.grep, err = f.newGrep(e)
+	return p, err
+}
+
+// matches reports whether a record matches --grep, and counts those that do not.
+func (p *printer) matches(ev *record.Record) bool {
+	if p.grep.matches(ev) {
+		return true
+	}
+	p.unmatched++
+	return false
+}
+
+func (p *printer) full() bool { return p.limit > 0 && p.shown == p.limit }
+
+// print writes a record. It returns errEnough after the last one.
+func (p *printer) print(ev *record.Record) error {
+	if err := p.writer.Write(ev); err != nil {
+		return err
+	}
+	p.unseen.See(ev)
+	if p.shown++; p.full() {
+		return errEnough
+	}
+	return nil
+}
+
+func (p *printer) close() error { return errors.Join(p.writer.Close(), p.out.Flush()) }
 
 func newJSONTopic() *cobra.Command {
 	return &cobra.Command{

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
-	"os"
+	"fmt"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
-	"github.com/userevents/userevents-go/record/where"
 )
 
 type recordFlags struct {
@@ -108,13 +106,10 @@ func (f *recordFlags) recordOptions(patterns []string) (*reader.Options, *record
 		return fail("--sched records all threads of the machine: not with --pid or --cgroup")
 	}
 	if f.sched {
-		o.Events = append(o.Events, perfetto.Switch)
-		if o.Where != nil {
-			o.Where = where.Or(o.Where, mustParse("system == sched"))
-		}
+		addSwitches(o)
 	}
 	o.Callchain = f.stack || format.stack
-	ro := &recordingOptions{weight: f.weight, format: f.format, replace: !f.rotation.rotates()}
+	ro := &recordingOptions{clocks: perfetto.MachineClocks, weight: f.weight, format: f.format, replace: !f.rotation.rotates()}
 	if o.Callchain {
 		ro.stack = symbols.New()
 		f.tail.symbols = ro.stack
@@ -130,30 +125,32 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if explained, err := e.prepare(&f.selection, o, patterns, command); explained || err != nil {
 		return err
 	}
-	ro.live = true
-	r := &recorder{session: session{e: e, notes: notes{w: e.err, buffer: o.BufferSize, limit: o.Limit}}}
-	r.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
-	o.Notify = r.notice
-	if err := r.open(o, &f.tail, f.duration); err != nil {
+	r := e.newRecorder(f, o)
+	st, err := r.open(o, &f.tail, f.duration)
+	if err != nil {
 		return err
 	}
-	err = r.run(ctx, f, ro, patterns, command)
+	err = r.record(ctx, f, ro, &st, patterns, command)
 	return errors.Join(err, r.end())
 }
 
 type recorder struct {
 	session
 
-	file    *rotation
-	counted contents
-	bytes   uint64 // of the records in the rings
+	file     *rotation
+	counted  contents
+	bytes    uint64 // of the records in the rings
+	progress progress
 }
 
-func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions, patterns, command []string) error {
-	st, err := r.live.Stats()
-	if err != nil {
-		return err
-	}
+func (e *env) newRecorder(f *recordFlags, o *reader.Options) *recorder {
+	r := &recorder{session: e.newSession(&f.selection, o)}
+	r.handle, r.session.tick = r.event, r.tick
+	o.Notify = r.notice
+	return r
+}
+
+func (r *recorder) record(ctx context.Context, f *recordFlags, o *recordingOptions, st *reader.Stats, patterns, command []string) (err error) {
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
 	if len(command) == 0 {
@@ -162,80 +159,31 @@ func (r *recorder) run(ctx context.Context, f *recordFlags, o *recordingOptions,
 	if r.file, err = f.rotation.create(ctx, r.e, f.output, o); err != nil {
 		return err
 	}
-	similar := ""
-	if len(st.Events) == 0 {
-		similar = r.e.didYouMean(patterns)
-	}
-	r.notes.recording(&st, r.file.path, command, similar)
+	r.notes.recording(r.e, st, r.file.path, patterns, command)
 	if len(command) == 0 && len(st.Events) > 0 {
 		r.e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
 	}
-	err = r.recordUntil(ctx, command)
-	st, statsErr := r.counts()
+	r.progress = progress{e: r.e, began: r.began}
+	r.stopping = func() { r.file.limitPipe() }
+	r.close = func() error {
+		r.progress.clear()
+		return r.file.Close()
+	}
+	r.goesOn = func(err error) string {
+		if err == nil {
+			return ""
+		}
+		return fmt.Sprintf("! recording has ended, %s goes on: %s", command[0], err)
+	}
+	err = r.until(ctx, command)
+	counts, statsErr := r.counts()
 	if err = errors.Join(err, statsErr); statsErr == nil {
-		r.summary(&st)
+		r.summary(&counts)
 	}
 	if err == nil {
-		err = f.lossError(&st)
+		err = f.lossError(&counts)
 	}
 	return err
-}
-
-// recordUntil writes records until ctx is done or the command has ended, closes the file, and waits for the command.
-func (r *recorder) recordUntil(ctx context.Context, command []string) error {
-	running, ctx, err := r.start(ctx, command)
-	if err != nil {
-		return errors.Join(err, r.file.Close())
-	}
-	stopped := make(chan error, 1)
-	end := context.AfterFunc(ctx, func() {
-		r.file.limitPipe()
-		stopped <- r.live.Stop()
-	})
-	err = r.write()
-	if !end() {
-		err = errors.Join(err, <-stopped)
-	}
-	err = errors.Join(err, r.file.Close())
-	if running == nil {
-		return err
-	}
-	if err != nil && running.runs() {
-		r.e.say("! recording has ended, %s goes on: %s", command[0], err)
-	}
-	return r.wait(running, err)
-}
-
-// write writes records until there are no more, and reports progress once a second.
-func (r *recorder) write() error {
-	var ev record.Record
-	progress := &progress{e: r.e, began: r.began}
-	defer progress.clear()
-	next := r.e.now().Add(time.Second)
-	r.live.SetDeadline(next)
-	for {
-		err := r.live.Next(&ev)
-		waits := false
-		switch {
-		case err == nil:
-			if err := r.event(&ev); err != nil {
-				return errors.Join(err, r.live.Stop())
-			}
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			waits = true
-		default:
-			return err
-		}
-		if waits || r.counted.records%256 == 0 && !r.e.now().Before(next) {
-			next = r.e.now().Add(time.Second)
-			r.live.SetDeadline(next)
-			if err := r.tick(progress); err != nil {
-				return errors.Join(err, r.live.Stop())
-			}
-		}
-	}
 }
 
 func (r *recorder) event(ev *record.Record) error {
@@ -248,16 +196,16 @@ func (r *recorder) event(ev *record.Record) error {
 // sampleSize is the approximate size of a record in a ring without its payload.
 const sampleSize = 64
 
-func (r *recorder) tick(p *progress) error {
+func (r *recorder) tick() error {
 	if err := r.file.flush(); err != nil {
 		return err
 	}
-	p.clear()
+	r.progress.clear()
 	r.say()
 	if _, terminal := r.e.terminal(r.e.err); !terminal {
 		return nil
 	}
-	st, err := r.live.Stats()
+	st, err := r.source.Stats()
 	if err != nil {
 		return err
 	}
@@ -265,7 +213,7 @@ func (r *recorder) tick(p *progress) error {
 	if room := uint64(st.Rings) * uint64(st.BufferSize); room > 0 && r.counted.records > 0 {
 		fill = min(1, float64(st.Total.Pending*(r.bytes/r.counted.records))/float64(room))
 	}
-	p.show(r.counted.records, r.file.written(), st.Total.Lost, fill)
+	r.progress.show(r.counted.records, r.file.written(), st.Total.Lost, fill)
 	return nil
 }
 
@@ -289,12 +237,31 @@ func (r *recorder) summary(st *reader.Stats) {
 	if r.file.failed != nil {
 		done = " read (the file has a part of them)"
 	}
-	r.e.say("%s", countLine(st, output.Count(r.counted.records)+done, r.e.now().Sub(r.began), heldBack(r.names.tail)...))
-	if st.Undecodable > 0 {
-		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(st.Undecodable))
-	}
-	if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
-		sayOTLP(r.e, w.Stats())
-	}
+	r.sayCounts(st, output.Count(r.counted.records)+done)
+	r.e.sayUndecodable(st, "they have no fields")
+	r.e.sayOTLP(r.file.Writer)
 	r.e.say("%s", r.file.wrote(r.counted.text()))
+}
+
+// progress is a line on a terminal that is rewritten in place.
+type progress struct {
+	e     *env
+	began time.Time
+	drawn bool
+}
+
+func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
+	elapsed := p.e.now().Sub(p.began).Round(time.Second)
+	line := fmt.Sprintf("%02d:%02d  %s records  %s  %s lost  ring %.0f %%",
+		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), output.FileSize(size), output.Count(lost), 100*fill)
+	terminal, _ := p.e.terminal(p.e.err)
+	fmt.Fprintf(p.e.err, "\r%s"+output.ClearLine, output.Cut(line, terminal.columns-1)) // a terminal wraps behind the last column
+	p.drawn = true
+}
+
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.e.err, "\r"+output.ClearLine)
+		p.drawn = false
+	}
 }

@@ -27,16 +27,15 @@ type recordingFormat struct {
 	help   string
 	next   string // usage of the file, printed after its name
 	stack  bool   // it needs the stacks of events
-	json   bool   // package output writes it, from the JSON of attributes
-	parts  bool   // each record is in the file as soon as it is written, and needs none of another file
+	lines  bool   // each record is a line, which needs none of another file
 	// open returns the writer of a file; nil for OTLP, which has several.
 	open func(to io.Writer, o *recordingOptions) (output.Writer, error)
 }
 
 // recordingFormats are all formats. A longer suffix comes before its own ending.
 var recordingFormats = []recordingFormat{
-	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", json: true, parts: true, open: openText("json")},
-	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", json: true, parts: true, open: openText("text")},
+	{suffix: ".jsonl", help: "JSON lines, as uevents watch -o json writes them", next: "show it: uevents replay FILE", lines: true, open: openText("json")},
+	{suffix: ".txt", help: "lines of text, as uevents watch writes them, with dates", lines: true, open: openText("text")},
 	{suffix: ".pftrace", help: "a timeline for https://ui.perfetto.dev", next: "open it at https://ui.perfetto.dev", open: openPerfetto},
 	{suffix: ".otlp.json", help: "OTLP JSON lines for the Collector, a file for each signal", next: "the Collector's receiver otlpjsonfile reads it"},
 	{suffix: ".pb.gz", help: "a profile of the stacks for go tool pprof, with the ids of spans as tags", next: "show it: go tool pprof -http=: FILE", stack: true, open: openProfile},
@@ -49,11 +48,7 @@ func openText(name string) func(io.Writer, *recordingOptions) (output.Writer, er
 }
 
 func openPerfetto(to io.Writer, o *recordingOptions) (output.Writer, error) {
-	var options perfetto.Options
-	if o.live {
-		options.Clocks = perfetto.MachineClocks
-	}
-	return perfetto.NewWriter(to, options), nil
+	return perfetto.NewWriter(to, perfetto.Options{Clocks: o.clocks}), nil
 }
 
 func openProfile(to io.Writer, o *recordingOptions) (output.Writer, error) {
@@ -97,11 +92,11 @@ func (r *recording) openOTLP() (output.Writer, error) {
 }
 
 type recordingOptions struct {
-	live    bool           // the records do not come from a file
-	stack   *symbols.Table // nil without stacks
-	weight  string         // field to sum up in profiles
-	format  string         // name of the format; empty if the name of the file selects it
-	replace bool           // replace existing files
+	clocks  func() (perfetto.Clocks, error) // of this machine; nil if the records come from a file
+	stack   *symbols.Table                  // nil without stacks
+	weight  string                          // field to sum up in profiles
+	format  string                          // name of the format; empty if the name of the file selects it
+	replace bool                            // replace existing files
 }
 
 // recording is a file, or several files of one format, for events.
@@ -241,6 +236,22 @@ func (r *recording) names() (list []string) {
 	return list
 }
 
+func (r *recording) wrote(what string) string {
+	names := r.names()
+	if len(names) == 0 {
+		return "wrote nothing: " + what
+	}
+	part, readable := "; ", true
+	if r.failed != nil {
+		part, readable = ", a part of ", !r.format.stack
+	}
+	line := "wrote " + strings.Join(names, ", ") + ": " + output.FileSize(r.size) + part + what
+	if readable && r.format.next != "" {
+		line += "; " + strings.ReplaceAll(r.format.next, "FILE", r.path)
+	}
+	return line
+}
+
 type recordedFile struct {
 	*os.File
 	created  fs.FileInfo
@@ -284,7 +295,8 @@ func (f *recordedFile) there() error {
 
 // create creates a file of the recording that only its owner can read: logs contain secrets.
 func (r *recording) create(path string) (*recordedFile, error) {
-	pipe := isPipe(path)
+	st, err := os.Stat(path)
+	pipe := err == nil && st.Mode()&fs.ModeNamedPipe != 0
 	flags := os.O_WRONLY | os.O_CREATE
 	switch {
 	case !r.o.replace:
@@ -294,9 +306,10 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	}
 	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0o600) }
 	var f *os.File
-	var err error
-	if pipe {
-		f, err = r.whenRead(path, open)
+	if pipe { // opening it waits for a program that reads it
+		if f, err = untilDone(r.ctx, open); err != nil && r.ctx.Err() != nil {
+			err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(r.ctx))
+		}
 		r.pipe = f
 	} else {
 		f, err = open()
@@ -311,24 +324,10 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	file := &recordedFile{File: f, created: created, lines: r.format.json, late: r.format.stack && created.Mode().IsRegular()}
+	file := &recordedFile{File: f, created: created, lines: r.format.lines, late: r.format.stack && created.Mode().IsRegular()}
 	file.buffered = bufio.NewWriterSize(file, 256<<10)
 	r.files = append(r.files, file)
 	return file, nil
-}
-
-func isPipe(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode()&fs.ModeNamedPipe != 0
-}
-
-// whenRead opens a pipe, which waits for a program that reads it, or until the command is to end.
-func (r *recording) whenRead(path string, open func() (*os.File, error)) (*os.File, error) {
-	f, err := untilDone(r.ctx, open)
-	if err != nil && r.ctx.Err() != nil {
-		err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(r.ctx))
-	}
-	return f, err
 }
 
 // empty makes a file that may have existed as one that was just created: for its owner alone, then without its content, unless all of it is

@@ -1,23 +1,16 @@
 package cli
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/jsonlines"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
-	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/record"
-	"github.com/userevents/userevents-go/record/where"
 )
 
 type replayFlags struct {
@@ -76,16 +69,16 @@ Formats of --to:
 }
 
 func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error {
-	r := &replayer{e: e, limit: f.count, out: bufio.NewWriterSize(e.out, 64<<10), unseen: output.NewUnseen(f.format, f.names())}
+	var selected replaySelection
 	var err error
-	if r.where, err = f.condition(pidCondition(f.pids)); err != nil {
+	if selected.where, err = f.condition(pidCondition(f.pids)); err != nil {
 		return err
 	}
-	if r.times, err = f.times.timeRange(e.now()); err != nil {
+	if selected.times, err = f.times.timeRange(e.now()); err != nil {
 		return err
 	}
-	r.names = missingNames{e: e, where: r.where, flags: &f.conditionFlags, fields: []string{}}
-	if r.grep, err = f.newGrep(e); err != nil {
+	r := &replayer{session: session{e: e, names: missingNames{e: e, where: selected.where, flags: &f.conditionFlags, fields: []string{}}}}
+	if r.printer, err = f.newPrinter(e, e.out, nil); err != nil {
 		return err
 	}
 	if err := f.tail.parse(); err != nil {
@@ -93,9 +86,6 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 	}
 	if f.tail.o != nil {
 		f.tail.o.WallTime = true // by which files are merged
-		if r.names.tail, err = tail.New(*f.tail.o); err != nil {
-			return err
-		}
 	}
 	var table *symbols.Table
 	if format, err := formatOf(f.to, f.as); f.to != "" && err != nil {
@@ -103,7 +93,7 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 	} else if f.to != "" && format.stack {
 		table = symbols.NewRecorded()
 	}
-	r.from, err = e.openMerged(ctx, paths, table, r.times.limited())
+	r.from, err = e.openRecordings(ctx, paths, table, selected)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // interrupted while it waited
@@ -111,171 +101,75 @@ func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error 
 		return err
 	}
 	defer r.from.Close()
-	if err := r.open(ctx, f, table); err != nil {
+	if r.source, err = f.tail.buffered(r.from); err != nil {
 		return err
 	}
-	r.from.lost = r.noteLost
-	if r.times.limited() {
-		r.from.unwanted = func(at time.Time) bool { return ctx.Err() == nil && r.unwanted(at) }
+	r.names.tail = bufferOf(r.source)
+	if f.to != "" {
+		r.file, err = createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
+		if err != nil {
+			return err
+		}
+		r.writer = r.file
 	}
-	err = r.run(ctx)
+	r.from.lost = r.writer.Lost
+	r.handle = r.record
+	err = r.until(ctx, nil)
 	r.interrupted = ctx.Err() != nil
 	r.from.Close()
 	r.sayMissing()
-	if closeErr := r.close(); err == nil {
+	if closeErr := r.finish(); err == nil {
 		err = closeErr
 	}
-	if err == nil && r.malformed > 0 {
-		what := output.Plural(int(r.malformed), "record")
-		if len(paths) == 1 {
-			what += " of " + paths[0]
-		}
-		err = fmt.Errorf("%s could not be read, the first: %w", what, r.firstErr)
-	}
-	return err
+	return cmp.Or(err, r.from.malformedError())
 }
 
 type replayer struct {
-	e     *env
-	from  *merged
-	to    output.Writer
-	out   *bufio.Writer
-	file  *recording // nil if records are shown
-	times timeRange
-	where *where.Condition
-	names missingNames
-	grep  *grep
-	limit uint64
+	session
+	printer
 
-	unseen      output.Unseen
+	from        *recordings
+	file        *recording // nil if records are shown
 	interrupted bool
-	read        uint64 // records of the files
-	unselected  uint64 // by conditions on each alone
-	unmatched   uint64 // excluded by grep
 	stacks      uint64 // records that have one
 	counted     contents
-	malformed   uint64
-	undecodable uint64
-	lost        uint64
-	firstErr    error // about a record
 }
 
-func (r *replayer) open(ctx context.Context, f *replayFlags, table *symbols.Table) error {
-	if f.to != "" {
-		file, err := createRecording(ctx, f.to, &recordingOptions{format: f.as, weight: f.weight, stack: table})
-		if err != nil {
-			return err
-		}
-		r.file, r.to = file, file
+func (r *replayer) record(ev *record.Record) error {
+	if !r.matches(ev) || r.full() {
 		return nil
-	}
-	var err error
-	r.to, err = f.writer(r.e, r.out, nil)
-	return err
-}
-
-func (r *replayer) run(ctx context.Context) error {
-	var ev record.Record
-	for ctx.Err() == nil {
-		err := r.from.Next(&ev)
-		switch {
-		case errors.Is(err, io.EOF), ctx.Err() != nil:
-			return nil
-		case errors.Is(err, jsonlines.ErrFormat), errors.Is(err, record.ErrMalformed):
-			if r.malformed++; r.firstErr == nil {
-				r.firstErr = err
-			}
-			continue
-		case err != nil:
-			return err
-		}
-		r.read++
-		if ev.Undecodable {
-			r.undecodable++
-		}
-		if !r.times.selects(ev.Time) || r.where != nil && !r.where.Match(&ev) {
-			r.unselected++
-			continue
-		}
-		if buffer := r.names.tail; buffer != nil {
-			err = buffer.Pass(&ev, r.event)
-		} else {
-			err = r.event(&ev)
-		}
-		if err != nil {
-			return err
-		}
-		if r.limit > 0 && r.counted.records == r.limit {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (r *replayer) event(ev *record.Record) error {
-	if !r.grep.matches(ev) {
-		r.unmatched++
-		return nil
-	}
-	if r.limit > 0 && r.counted.records == r.limit {
-		return nil
-	}
-	if err := r.to.Write(ev); err != nil {
-		return err
 	}
 	if len(ev.Callchain) > 0 {
 		r.stacks++
 	}
-	r.unseen.See(ev)
-	r.counted.add(ev)
-	return nil
-}
-
-// unwanted counts a record, whose time is known before its other parts, if that is not selected.
-func (r *replayer) unwanted(at time.Time) bool {
-	if r.times.selects(at) {
-		return false
+	err := r.print(ev)
+	if err == nil || errors.Is(err, errEnough) {
+		r.counted.add(ev)
 	}
-	r.read++
-	r.unselected++
-	return true
-}
-
-// noteLost counts lost records, which not every output shows.
-func (r *replayer) noteLost(name string, n uint64, at time.Time) error {
-	if !at.IsZero() && !r.times.has(at) {
-		return nil
-	}
-	r.lost += n
-	return r.to.Lost(name, n, at)
+	return err
 }
 
 // sayMissing says what of a recording is not shown.
 func (r *replayer) sayMissing() {
-	if r.lost > 0 {
-		r.e.say("! %s records were lost when it was recorded", output.Count(r.lost))
+	st := &r.from.stats
+	if st.Total.Lost > 0 {
+		r.e.say("! %s records were lost when it was recorded", output.Count(st.Total.Lost))
 	}
-	if r.undecodable > 0 {
-		r.e.say("! %s records were not as their event's format says: they have no fields", output.Count(r.undecodable))
-	}
-	r.from.sayMissing(r.e, r.counted.records > 0)
+	r.e.sayUndecodable(st, "they have no fields")
+	r.from.sayMissing(r.e, r.shown > 0)
 }
 
 // saySelected says how many records the conditions select, and which names none has. Up to --count, the rest is not known.
 func (r *replayer) saySelected() {
-	switch selected := r.counted.records; {
-	case r.read == 0 && r.malformed == 0:
+	st := &r.from.stats
+	switch read := st.Total.Read; {
+	case read == 0 && r.from.malformed == 0:
 		r.e.say("no records")
-	case selected < r.read && (r.limit == 0 || selected < r.limit):
-		line := output.Count(selected) + " of " + output.Plural(r.read, "record") + " selected"
+	case r.shown < read && !r.full():
+		line := output.Count(r.shown) + " of " + output.Plural(read, "record") + " selected"
 		if r.names.tail != nil { // else it is clear what became of the others
-			var others []string
-			for _, c := range append(heldBack(r.names.tail), count{r.unmatched, "without a match for --grep"}, count{r.unselected, "not selected for --when"}) {
-				if c.n > 0 {
-					others = append(others, output.Count(c.n)+" "+c.what)
-				}
-			}
-			line += ": " + strings.Join(others, " + ")
+			others := append(heldBack(r.names.tail), count{r.unmatched, "without a match for --grep"}, count{st.Unselected, "not selected for --when"})
+			line += ": " + strings.Join(texts(others), " + ")
 		}
 		r.e.say("%s", line)
 	}
@@ -283,24 +177,22 @@ func (r *replayer) saySelected() {
 		r.e.say("! interrupted: the rest was not read")
 	}
 	r.names.say()
-	r.times.say(r.e)
+	r.from.selected.times.say(r.e)
 }
 
-func (r *replayer) close() error {
-	err := r.to.Close()
+func (r *replayer) finish() error {
 	if r.file == nil {
-		err = errors.Join(err, r.out.Flush())
-		r.e.sayUnseen(r.unseen, r.counted.records)
+		err := r.printer.close()
+		r.e.sayUnseen(r.unseen, r.shown)
 		r.saySelected()
 		return err
 	}
+	err := r.file.Close()
 	r.saySelected()
 	if r.file.format.stack && r.stacks == 0 {
 		r.e.say("! no record has a stack: the recording was made without --stack (perf record: -g)")
 	}
-	if w, ok := r.file.Writer.(*otlpfile.Writer); ok {
-		sayOTLP(r.e, w.Stats())
-	}
+	r.e.sayOTLP(r.file.Writer)
 	r.e.say("%s", r.file.wrote(r.counted.text()))
 	return err
 }

@@ -64,7 +64,7 @@ func (f *rotationFlags) check(path string, format *recordingFormat) error {
 		return usageError{errors.New("--max-size must be 64K or more")}
 	}
 	f.size = int64(size)
-	if !format.parts {
+	if !format.lines {
 		return usageError{fmt.Errorf("--max-size is for formats whose files can be read alone, such as .jsonl and .txt: make a %s of these by uevents replay FILE... --to", format.suffix)}
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // nothing is written to it

@@ -64,7 +64,7 @@ func memoryRoundTrip() (each time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return readBack(ev, &reader.Options{Transport: reader.TransportMemory, Processes: []int{os.Getpid()}})
+	return readBack(ev, &reader.Options{Transport: reader.TransportMemory, Selection: reader.Selection{Processes: []int{os.Getpid()}}})
 }
 
 // readBack writes records, reads them with these options, and returns the time that the writing program needs for a record.

@@ -1,43 +1,29 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
+	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"
 )
-
-// live is the part of reader.Reader that commands use. Tests have their own.
-type live interface {
-	Next(ev *record.Record) error
-	SetDeadline(t time.Time)
-	Stats() (reader.Stats, error)
-	AttachProcess(pid int)
-	Stop() error
-	Close() error
-}
-
-// openLive attaches to the selected events.
-func openLive(o *reader.Options) (live, error) {
-	r, err := reader.Open(o)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
 
 // maxEvents is how many events of the kernel a command attaches to without --yes: each is a descriptor for each CPU, and takes the
 // kernel 30 ms to detach. Of each program in shared memory it is as many.
@@ -157,8 +143,8 @@ func orAll(patterns []string) []string {
 // options returns the options of the flags. Errors are usage errors.
 func (s *selection) options(patterns []string) (*reader.Options, error) {
 	o := &reader.Options{
-		Events: orAll(patterns), Excludes: s.excludes, Processes: s.pids,
-		NoFollow: s.noFollow, DetachAtExit: s.release, Reuse: true,
+		Selection: reader.Selection{Events: orAll(patterns), Excludes: s.excludes, Processes: s.pids},
+		NoFollow:  s.noFollow, DetachAtExit: s.release, Reuse: true,
 	}
 	for _, p := range [][]string{o.Events, s.excludes} {
 		if _, err := reader.Match(p...); err != nil { // on every machine, before the kernel is asked
@@ -183,6 +169,119 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 		o.MaxEvents = maxEvents
 	}
 	return o, nil
+}
+
+// prepare checks the COMMAND and the transport. explained is true if it has explained the condition instead.
+func (e *env) prepare(s *selection, o *reader.Options, patterns, command []string) (explained bool, err error) {
+	if s.explain {
+		return true, e.explain(o)
+	}
+	if err := e.command(o, patterns, command); err != nil {
+		return false, err
+	}
+	return false, e.selectTransport(o)
+}
+
+// selectTransport sets the options Transport and Tracefs. It fails if the command line needs events of the kernel, and the kernel has none.
+func (e *env) selectTransport(o *reader.Options) error {
+	o.Transport, o.Tracefs = transport, e.tracefs
+	if e.tracefs != "" {
+		o.Transport = reader.TransportKernel
+		_, err := e.dir()
+		return err
+	}
+	for _, p := range o.Events {
+		if system, _, named := strings.Cut(p, ":"); named && system != tracepoint.System {
+			dir, err := e.kernel(p)
+			if err == nil {
+				o.Tracefs = dir.Path()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// explain prints for each selected event where the condition is evaluated.
+func (e *env) explain(o *reader.Options) error {
+	if o.Where == nil {
+		return usageError{errors.New("--explain is about a condition: --where, --level, --kind or --program")}
+	}
+	list, err := e.selected(o)
+	if err != nil {
+		return err
+	}
+	table := output.Table{Header: []string{"EVENT", "TRANSPORT", "KERNEL", "UEVENTS"}}
+	for _, ev := range list {
+		d, err := record.NewDecoder(ev.system, ev.format)
+		if err != nil {
+			return err
+		}
+		plan := o.Where.Plan(d, ev.textFilters)
+		kernel, rest := cmp.Or(plan.Kernel, "-"), cmp.Or(strings.Join(plan.Reader, ", "), "-")
+		switch {
+		case plan.Never:
+			kernel, rest = "no record can match", "not attached"
+		case ev.transport() == uevents.TransportMemory:
+			kernel, rest = "-", o.Where.String()
+		}
+		table.Add(shortName(ev.system+":"+ev.name), ev.transport().String(), text.Printable(kernel), text.Printable(rest))
+	}
+	fmt.Fprintf(e.out, "condition: %s\n", text.Printable(o.Where.String()))
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(e.out, "no event matches (see uevents list)")
+		return err
+	}
+	_, err = io.WriteString(e.out, table.String())
+	return err
+}
+
+// selected returns the events that are there and match the patterns of options: user events, and those of other systems that are spelled
+// out.
+func (e *env) selected(o *reader.Options) ([]event, error) {
+	match, err := reader.Match(o.Events...)
+	if err != nil {
+		return nil, err
+	}
+	exclude, err := reader.Match(o.Excludes...)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := e.events(func(system, name string) bool { return match(system, name) && !exclude(system, name) })
+	for _, pattern := range o.Events {
+		if system, name, ok := strings.Cut(pattern, ":"); ok && !strings.HasPrefix(system, "user_events") && !strings.ContainsAny(name, "*?[") {
+			found, findErr := e.find(pattern)
+			if findErr != nil {
+				return nil, findErr
+			}
+			list = append(list, found...)
+		}
+	}
+	return slices.Clip(list), err
+}
+
+// addSwitches selects context switches, too, whatever the condition.
+func addSwitches(o *reader.Options) {
+	o.Events = append(o.Events, perfetto.Switch)
+	if o.Where != nil {
+		o.Where = where.Or(o.Where, mustParse("system == sched"))
+	}
+}
+
+// options returns the options for reading the records that hist counts: with --when, records that meet it may be in any event.
+func (s *histSubject) options(f *histFlags) *reader.Options {
+	o := &reader.Options{Selection: reader.Selection{Events: []string{s.name}, Where: f.condition}, Reuse: true}
+	if f.tail.o != nil {
+		o.Events = []string{"*"}
+	}
+	if s.dir == nil {
+		o.Transport = reader.TransportMemory
+		return o
+	}
+	if o.Tracefs = s.dir.Path(); !s.memory {
+		o.Transport = reader.TransportKernel
+	}
+	return o
 }
 
 func (s *selection) lossError(st *reader.Stats) error {

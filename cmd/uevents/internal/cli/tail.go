@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,8 +11,6 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tool/tail"
-	"github.com/userevents/userevents-go/reader"
-	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/record/where"
 )
 
@@ -74,73 +71,6 @@ func (f *tailFlags) parse() (err error) {
 	}
 	f.o = o
 	return nil
-}
-
-// sayLimited says that a limit comes before.
-func (f *tailFlags) sayLimited(e *env, o *reader.Options) {
-	if f.o != nil && o.Limit > 0 {
-		e.say("! --limit comes before --when: of a request, records can be missing")
-	}
-}
-
-// open opens what the flags select: a reader that holds records, or without --when one that does not.
-func (f *tailFlags) open(e *env, o *reader.Options) (live, error) {
-	r, err := e.open(o)
-	if err != nil || f.o == nil {
-		return r, err
-	}
-	t := &tailed{live: r, symbols: f.symbols}
-	t.buffer, err = tail.New(*f.o)
-	return t, err
-}
-
-type tailed struct {
-	live
-
-	buffer   *tail.Buffer
-	symbols  *symbols.Table // nil without stacks
-	ev       record.Record  // the one that was added last
-	deadline time.Time
-}
-
-func (t *tailed) SetDeadline(at time.Time) {
-	t.deadline = at
-	t.live.SetDeadline(at)
-}
-
-func (t *tailed) Next(ev *record.Record) error {
-	for n := 1; ; n++ {
-		if through := t.buffer.Next(); through != nil {
-			*ev = *through
-			return nil
-		}
-		if n%256 == 0 && !t.deadline.IsZero() && !time.Now().Before(t.deadline) {
-			return os.ErrDeadlineExceeded // the reader's is for the next record that is not ready
-		}
-		if err := t.live.Next(&t.ev); err != nil {
-			return err
-		}
-		if t.symbols != nil {
-			t.symbols.Stack(&t.ev) // the table keeps the names, also if the process ends while the record is held
-		}
-		t.buffer.Add(&t.ev)
-	}
-}
-
-// bufferOf returns the Buffer of a reader, nil without --when.
-func bufferOf(r live) *tail.Buffer {
-	if t, ok := r.(*tailed); ok {
-		return t.buffer
-	}
-	return nil
-}
-
-// sayEvicted says that a command may have missed records as a Buffer was too small.
-func (e *env) sayEvicted(b *tail.Buffer) {
-	if b == nil || b.Stats().Evicted == 0 {
-		return
-	}
-	e.say("! %s were dropped as --hold was full: those of failed requests may be among them", output.Plural(b.Stats().Evicted, "record"))
 }
 
 // heldBack returns the counts of the records that a Buffer has not let through.

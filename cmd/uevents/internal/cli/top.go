@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -95,83 +93,114 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if explained, err := e.prepare(&f.selection, o, patterns, nil); explained || err != nil {
 		return err
 	}
-	n := notes{w: e.err, buffer: o.BufferSize, release: f.release}
-	reads := f.by != topByEvent || len(o.Processes) > 0 || o.Where != nil
+	c := &topCounter{session: e.newSession(&f.selection, o), f: f, reads: f.by != topByEvent || len(o.Processes) > 0 || o.Where != nil, all: counts{}}
+	c.names, c.workloads = missingNames{}, workloadNames{root: "/"}
 	o.Notify = func(notice reader.Notice) {
-		if notice.Kind != reader.NoticeLost || reads {
-			n.notice(notice)
+		if notice.Kind != reader.NoticeLost || c.reads { // records that are only counted are not lost
+			c.notes.notice(notice)
 		}
 	}
-	if o.Read = reader.ReadCounts; reads {
-		o.Read, o.Undecoded = reader.ReadStream, true
+	if o.Read = reader.ReadCounts; c.reads {
+		o.Read = reader.ReadStream
 	}
-	x := e.expire(f.duration)
-	r, err := e.open(o)
+	st, err := c.open(o, &tailFlags{}, f.duration)
 	if err != nil {
-		return errors.Join(hintForOpen(err), x.end())
+		return err
 	}
-	x.live = r
+	if r, live := c.source.(*reader.Reader); live && c.reads && o.Where == nil { // else the original decides
+		c.source = withCopies{r}
+	}
 	f.sayLimit(e)
 	f.sayAbsent(e)
-	if st, err := r.Stats(); err == nil && len(st.Events) == 0 && st.NeverMatch > 0 {
+	if len(st.Events) == 0 && st.NeverMatch > 0 {
 		e.say("! %s", never(&st))
-	} else if err == nil {
+	} else {
 		e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
 	}
 	ctx, cancel := endAfter(ctx, f.duration)
 	defer cancel()
-	if reads {
-		c := newRecordCounter(ctx, r, f.by, f.interval)
-		defer c.end()
-		err = e.count(f, r, &n, c)
-	} else { // nothing is lost: what is not read counts where it found no room, too
-		err = e.count(f, r, &n, newEventCounter(ctx, r, f.interval))
+	c.handle, c.tick, c.every, c.last = c.count, c.table, f.interval, e.now()
+	if err = c.until(ctx, nil); err == nil {
+		c.final = true
+		err = c.table()
 	}
-	st, statsErr := r.Stats()
+	c.notes.flush()
 	if err == nil {
 		f.sayEnded(ctx, e)
 	}
-	err = errors.Join(err, statsErr, x.end())
-	if reads {
+	st, statsErr := c.counts()
+	err = errors.Join(err, statsErr, c.end())
+	if c.reads {
 		err = errors.Join(err, f.lossError(&st))
 	}
 	return err
 }
 
-// count shows the counts of each interval. At the end it shows those of the part of one, if there are records in it or no table before.
-func (e *env) count(f *topFlags, r live, n *notes, c counter) error {
-	defer n.flush()
-	before, last := counts{}, e.now()
-	names := workloadNames{root: "/"}
-	said := "" // of CPUs
-	for shown := false; ; shown = true {
-		more, err := c.wait()
+// topCounter counts records by row: those that it reads, or those of events, which the kernel or the programs count themselves. The kernel
+// could count by process, too, in histograms: by thread, in a trace instance for which it takes root, and for events that are there at the
+// start.
+type topCounter struct {
+	session
+
+	f         *topFlags
+	reads     bool
+	all       counts // of all records that were read, or of events before their last program ended: these begin again at 0 with the next one
+	latest    counts // of the events that programs have
+	before    counts // of the previous table
+	last      time.Time
+	shown     bool   // there was a table
+	final     bool   // no interval follows
+	said      string // of CPUs
+	workloads workloadNames
+}
+
+// withCopies also returns the copies of declared records, which programs write, too.
+type withCopies struct{ *reader.Reader }
+
+func (w withCopies) Next(rec *record.Record) error {
+	for u := (reader.Undecoded{}); ; {
+		raw, err := w.NextUndecoded(&u)
 		if err != nil {
 			return err
 		}
-		st, err := r.Stats()
-		if err != nil {
-			return err
-		}
-		now := e.now()
-		all := c.counts(&st)
-		list := hitsOf(all, before, now, now.Sub(last))
-		if !more && shown && !slices.ContainsFunc(list, func(h hits) bool { return h.Records > 0 }) {
+		if selected, isCopy := u.Decode(raw, rec); selected || isCopy {
 			return nil
 		}
-		before, last = all, now
-		if st.CPUErr != nil && st.CPUErr.Error() != said {
-			said = st.CPUErr.Error()
-			n.add("! records of a CPU that came online are not counted: %s", text.Printable(said))
-		}
-		if _, terminal := e.terminal(e.out); !terminal {
-			n.flush()
-		}
-		names.add(list, now)
-		if err := e.showHits(f, list, c.lost(&st)); err != nil || !more {
-			return err
-		}
 	}
+}
+
+func (c *topCounter) count(ev *record.Record) error {
+	c.all[rowOf(ev, c.f.by)]++
+	return nil
+}
+
+// table shows the counts of an interval. The final one, of a part of an interval, is omitted if it has no records and there was one before.
+func (c *topCounter) table() error {
+	st, err := c.source.Stats()
+	if err != nil {
+		return err
+	}
+	now, lost := c.e.now(), uint64(0)
+	var all counts
+	if c.reads {
+		all, lost = c.recordCounts(), st.Total.Lost
+	} else {
+		all = c.eventCounts(&st)
+	}
+	list := hitsOf(all, c.before, now, now.Sub(c.last))
+	if c.final && c.shown && !slices.ContainsFunc(list, func(h hits) bool { return h.Records > 0 }) {
+		return nil
+	}
+	c.before, c.last, c.shown = all, now, true
+	if st.CPUErr != nil && st.CPUErr.Error() != c.said {
+		c.said = st.CPUErr.Error()
+		c.notes.add("! records of a CPU that came online are not counted: %s", text.Printable(c.said))
+	}
+	if _, terminal := c.e.terminal(c.e.out); !terminal {
+		c.notes.flush()
+	}
+	c.workloads.add(list, now)
+	return c.e.showHits(c.f, list, lost)
 }
 
 // hitsOf returns the counts of all rows, the most frequent first.
@@ -287,121 +316,36 @@ func (r *topRow) compare(s topRow) int {
 
 type counts map[topRow]uint64
 
-type counter interface {
-	// wait waits until the interval is over. It reports false if no more follow.
-	wait() (bool, error)
-	// counts returns a copy of the counts so far.
-	counts(st *reader.Stats) counts
-	// lost returns how many records are in no count.
-	lost(st *reader.Stats) uint64
-}
-
-// eventCounter counts the records of events, which the kernel or the programs count themselves.
-type eventCounter struct {
-	ctx    context.Context
-	live   live
-	ticker *time.Ticker
-	latest counts // of the events that programs have
-	ended  counts // of events before their last program ended: they begin again at 0 with the next one
-}
-
-func newEventCounter(ctx context.Context, r live, interval time.Duration) *eventCounter {
-	r.SetDeadline(time.Unix(0, 0)) // Next delivers notices without waiting
-	return &eventCounter{ctx: ctx, live: r, ticker: time.NewTicker(interval), ended: counts{}}
-}
-
-func (c *eventCounter) wait() (bool, error) {
-	select {
-	case <-c.ctx.Done():
-		return false, nil
-	case <-c.ticker.C:
-	}
-	if err := c.live.Next(new(record.Record)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return false, err
-	}
-	return true, nil
-}
-
-func (c *eventCounter) counts(st *reader.Stats) counts {
+// eventCounts returns the counts of events, also of those that have ended.
+func (c *topCounter) eventCounts(st *reader.Stats) counts {
 	latest := counts{}
 	for _, s := range st.Events {
 		latest[topRow{Event: s.Name}] += s.Matched
 	}
 	for row, n := range c.latest {
-		if now, there := latest[row]; there && now < n || !there && len(c.ended) < maxTopRows {
-			c.ended[row] += n
+		if now, there := latest[row]; there && now < n || !there && len(c.all) < maxTopRows {
+			c.all[row] += n
 		}
 	}
 	c.latest = latest
-	all := maps.Clone(c.ended)
+	all := maps.Clone(c.all)
 	for row, n := range latest {
 		all[row] += n
 	}
 	return all
 }
 
-func (*eventCounter) lost(*reader.Stats) uint64 { return 0 }
-
-// recordCounter reads records to count them. The kernel could count by process itself, in histograms: by thread, in a trace instance
-// for which it takes root, and for events that are there at the start.
-type recordCounter struct {
-	live        live
-	by          string
-	interval    time.Duration
-	until       time.Time // end of the interval
-	all, before counts
-	stopped     chan error // the result of stopping
-	end         func() bool
-}
-
-// newRecordCounter returns a recordCounter that counts until ctx is done. The caller calls its end.
-func newRecordCounter(ctx context.Context, r live, by string, interval time.Duration) *recordCounter {
-	c := &recordCounter{live: r, by: by, interval: interval, until: time.Now(), all: counts{}, stopped: make(chan error, 1)}
-	c.end = context.AfterFunc(ctx, func() { c.stopped <- r.Stop() })
-	return c
-}
-
-func (c *recordCounter) wait() (bool, error) {
-	if c.until = c.until.Add(c.interval); c.until.Before(time.Now()) {
-		c.until = time.Now() // this process was too slow for some intervals
-	}
-	c.live.SetDeadline(c.until)
-	var ev record.Record
-	for n := 1; ; n++ {
-		if n%256 == 0 && !time.Now().Before(c.until) {
-			return true, nil // the deadline is for the next record that is not ready
-		}
-		switch err := c.live.Next(&ev); {
-		case err == nil:
-			c.all[rowOf(&ev, c.by)]++
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return true, nil
-		case errors.Is(err, io.EOF):
-			select {
-			case err := <-c.stopped:
-				return false, err
-			default:
-				return false, nil
-			}
-		default:
-			return false, err
-		}
-	}
-}
-
 // maxTopRows is how many rows are kept that have no records in an interval, such as those of events and processes that have ended.
 const maxTopRows = 10_000
 
-func (c *recordCounter) counts(*reader.Stats) counts {
+// recordCounts returns the counts of the records that were read, and forgets rows without new ones if there are very many.
+func (c *topCounter) recordCounts() counts {
 	all := maps.Clone(c.all)
 	if len(all) > maxTopRows {
 		maps.DeleteFunc(c.all, func(row topRow, n uint64) bool { return n == c.before[row] })
 	}
-	c.before = all
 	return all
 }
-
-func (*recordCounter) lost(st *reader.Stats) uint64 { return st.Total.Lost }
 
 type workloadNames struct {
 	root  string            // of the machine's files

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 )
@@ -154,7 +153,6 @@ func TestTopBy(t *testing.T) {
 			assert.Equal(t, want+"3 records a second, 5 in total; ! 1,204 lost\n", out)
 			assert.Equal(t, "! 1,204 records of myapp_info lost (ring full): --buffer 4M\n", errs)
 			assert.Equal(t, reader.ReadStream, f.o.Read)
-			assert.True(t, f.o.Undecoded)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -197,14 +195,15 @@ myapp[812]       0  4,000
 `, out)
 	})
 
-	c := newRecordCounter(t.Context(), &endless{}, "program", time.Nanosecond)
-	defer c.end()
-	for range 3 {
-		more, err := c.wait()
-		require.NoError(t, err)
-		require.True(t, more)
+	tables := 0
+	s := session{e: &env{now: time.Now}, source: &endless{}, every: time.Nanosecond, handle: func(*record.Record) error { return nil }}
+	s.tick = func() error {
+		if tables++; tables == 3 {
+			return io.ErrClosedPipe
+		}
+		return nil
 	}
-	assert.NotEmpty(t, c.counts(nil))
+	assert.ErrorIs(t, s.read(), io.ErrClosedPipe, "it ticks, and its error ends reading")
 }
 
 // endless is a reader that always has a record.
@@ -221,44 +220,50 @@ func TestTopEnds(t *testing.T) {
 	code, out, errs := f.run(t, "top", "--by", "program")
 	assert.Equal(t, 0, code, errs)
 	assert.Regexp(t, `(?s)^PROGRAM .* 1 in total\n$`, out, "it ends before an interval")
-	c := newRecordCounter(t.Context(), &failing{err: os.ErrClosed}, "program", time.Second)
-	defer c.end()
-	more, err := c.wait()
-	assert.ErrorIs(t, err, os.ErrClosed)
-	assert.False(t, more)
+	s := session{e: &env{now: time.Now}, source: &failing{err: os.ErrClosed}}
+	assert.ErrorIs(t, s.until(t.Context(), nil), os.ErrClosed)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ended := newRecordCounter(ctx, &failing{err: io.EOF}, "program", time.Second)
-	testscale.Eventually(t, func() bool { return len(ended.stopped) > 0 }, "it was not stopped")
-	_, err = ended.wait()
-	assert.ErrorIs(t, err, syscall.EIO)
+	stopping := make(chan struct{})
+	s.source, s.stopping = &failing{err: io.EOF, after: stopping}, func() { close(stopping) }
+	assert.ErrorIs(t, s.until(ctx, nil), syscall.EIO)
 }
 
 // failing is a reader that fails.
 type failing struct {
 	feed
 
-	err error
+	err   error
+	after chan struct{} // nil, or closed when Next may return
 }
 
-func (f *failing) Next(*record.Record) error { return f.err }
-func (*failing) Stop() error                 { return syscall.EIO }
+func (f *failing) Next(*record.Record) error {
+	if f.after != nil {
+		<-f.after
+	}
+	return f.err
+}
+
+func (*failing) Stop() error { return syscall.EIO }
 
 // TestTopRowsBounded: rows without records are forgotten when there are very many, such as of processes that have ended.
 func TestTopRowsBounded(t *testing.T) {
-	c := newRecordCounter(t.Context(), newFeed(), "process", time.Second)
-	defer c.end()
+	c := topCounter{all: counts{}}
+	next := func() counts {
+		c.before = c.recordCounts()
+		return c.before
+	}
 	row := func(pid int) topRow { return topRow{PID: int32(pid)} }
 	for pid := range maxTopRows {
 		c.all[row(pid)] = 1
 	}
-	assert.Len(t, c.counts(nil), maxTopRows)
-	assert.Len(t, c.counts(nil), maxTopRows)
+	assert.Len(t, next(), maxTopRows)
+	assert.Len(t, next(), maxTopRows)
 	c.all[row(maxTopRows)] = 1
 	c.all[row(7)]++
-	assert.Len(t, c.counts(nil), maxTopRows+1)
-	assert.Equal(t, counts{row(7): 2, row(maxTopRows): 1}, c.counts(nil))
+	assert.Len(t, next(), maxTopRows+1)
+	assert.Equal(t, counts{row(7): 2, row(maxTopRows): 1}, next())
 }
 
 // TestTopNames: containers and pods have names, which are looked for at most every few seconds.

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"syscall"
 	"time"
 
@@ -106,32 +104,32 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	if explained, err := e.prepare(&f.selection, o, patterns, command); explained || err != nil {
 		return err
 	}
-	if err := w.open(o, &f.tail, f.duration); err != nil {
+	st, err := w.open(o, &f.tail, f.duration)
+	if err != nil {
 		return err
 	}
-	st, err := w.live.Stats()
-	if err == nil {
-		if len(command) == 0 {
-			f.sayAbsent(e)
+	if len(command) == 0 {
+		f.sayAbsent(e)
+	}
+	if len(command) == 0 || len(st.Events) > 0 {
+		w.notes.opened(e, &st, e.now().Sub(w.began), patterns)
+		if len(command) == 0 && len(st.Events) > 0 {
+			e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
 		}
-		if len(command) == 0 || len(st.Events) > 0 {
-			similar := ""
-			if len(st.Events) == 0 {
-				similar = e.didYouMean(patterns)
-			}
-			w.notes.opened(&st, e.now().Sub(w.began), similar)
-			if len(command) == 0 && len(st.Events) > 0 {
-				e.sayUnmatched(patterns, namesOf(st.Events), !f.noFollow)
-			}
-			f.sayLimit(e)
-		}
-		w.notes.offered = len(st.Events) > 0
-		err = w.run(ctx, f, command)
+		f.sayLimit(e)
+	}
+	w.notes.offered = len(st.Events) > 0
+	ctx, cancel := endAfter(ctx, f.duration)
+	defer cancel()
+	w.pipe.mayClose = len(command) > 0
+	w.goesOn = func(error) string { return "! no more records are shown, " + command[0] + " goes on" }
+	if err = w.until(ctx, command); err == nil && len(command) == 0 {
+		f.sayEnded(ctx, e)
 	}
 	if _, ended := errors.AsType[commandError](err); err == nil || ended {
 		var statsErr error
 		if st, statsErr = w.counts(); statsErr == nil {
-			w.summary(&st, e.now().Sub(w.began))
+			w.summary(&st)
 			w.notes.nothing(e, f.all(patterns), command)
 			statsErr = f.lossError(&st)
 		}
@@ -142,22 +140,16 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 
 type watcher struct {
 	session
+	printer
 
-	pipe   pipe // standard output
-	out    *bufio.Writer
-	writer output.Writer
-	grep   *grep
-	unseen output.Unseen
+	pipe pipe // standard output
 
-	limit     uint64 // of records; 0 means none
-	maxRate   int    // 0 means no limit
-	second    int64  // second that rate counts
-	rate      [2]int // of problems, and of other records
-	shown     uint64
-	unmatched uint64 // excluded by grep
-	beyond    uint64 // excluded by the rate or the limit
-	said      uint64 // of beyond, the number already reported
-	problems  uint64 // of beyond, those that are not reported yet
+	maxRate  int    // 0 means no limit
+	second   int64  // second that rate counts
+	rate     [2]int // of problems, and of other records
+	beyond   uint64 // excluded by the rate or the limit
+	said     uint64 // of beyond, the number already reported
+	problems uint64 // of beyond, those that are not reported yet
 }
 
 // newWatcher returns the watcher of the command line. Errors are usage errors.
@@ -170,8 +162,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		return nil, nil, err
 	}
 	_, terminal := e.terminal(e.out)
-	w := &watcher{session: session{e: e}, pipe: pipe{w: e.out}, limit: f.count, maxRate: f.maxRate, unseen: output.NewUnseen(f.format, f.names())}
-	w.out = bufio.NewWriterSize(&w.pipe, 64<<10)
+	w := &watcher{session: e.newSession(&f.selection, o), pipe: pipe{w: e.out}, maxRate: f.maxRate}
 	if w.maxRate < 0 || f.duration < 0 {
 		return nil, nil, usageError{errors.New("--max-rate and --duration cannot be negative")}
 	}
@@ -184,100 +175,23 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 		f.tail.symbols = table
 		o.Latency = 10 * time.Millisecond // the functions of a process cannot be read after its exit
 	}
-	if w.writer, err = f.writer(e, w.out, table); err != nil {
-		return nil, nil, err
-	}
-	if w.grep, err = f.newGrep(e); err != nil {
+	if w.printer, err = f.newPrinter(e, &w.pipe, table); err != nil {
 		return nil, nil, err
 	}
 	if err := f.tail.parse(); err != nil {
 		return nil, nil, err
 	}
-	w.names = missingNames{e: e, where: o.Where, flags: &f.conditionFlags}
-	w.notes = notes{w: e.err, buffer: o.BufferSize, limit: o.Limit, release: f.release}
+	w.handle, w.session.tick, w.session.close, w.eager = w.event, w.flush, w.printer.close, true
 	o.Notify = w.notice
 	return w, o, nil
 }
 
-// run shows records until ctx is done, the duration is over, the requested number is shown, or the command has ended. Then it stops
-// reading, shows the rest, and waits for the command.
-func (w *watcher) run(ctx context.Context, f *watchFlags, command []string) error {
-	ctx, cancel := endAfter(ctx, f.duration)
-	defer cancel()
-	running, ctx, err := w.start(ctx, command)
-	if err != nil {
-		return err
-	}
-	w.pipe.mayClose = running != nil
-	stopped := make(chan error, 1)
-	end := context.AfterFunc(ctx, func() { stopped <- w.live.Stop() })
-	defer end()
-	err = w.show()
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	select {
-	case stopErr := <-stopped:
-		err = errors.Join(err, stopErr)
-	default:
-	}
-	err = errors.Join(err, w.writer.Close(), w.out.Flush())
-	if err == nil {
-		f.sayEnded(ctx, w.e)
-	}
-	if running == nil {
-		return err
-	}
-	if running.runs() {
-		w.e.say("! no more records are shown, %s goes on", command[0])
-	}
-	return w.wait(running, err)
-}
-
-// show shows records until there are no more. It writes when none is ready, when the buffer is full, and once a second,
-// since records that come faster than they are shown are always ready.
-func (w *watcher) show() error {
-	var ev record.Record
-	ready := time.Unix(0, 0) // deadline that never waits
-	w.live.SetDeadline(ready)
-	waiting, next := false, w.e.now().Add(time.Second)
-	for n := 1; ; n++ {
-		if n%256 == 0 && !w.e.now().Before(next) {
-			next = w.e.now().Add(time.Second)
-			if err := w.flush(); err != nil {
-				return err
-			}
-		}
-		err := w.live.Next(&ev)
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			if err := w.flush(); err != nil {
-				return err
-			}
-			waiting = true
-			w.live.SetDeadline(time.Now().Add(time.Second))
-			continue
-		default:
-			return err
-		}
-		if waiting {
-			waiting = false
-			w.live.SetDeadline(ready)
-		}
-		if err := w.event(&ev); err != nil {
-			return err
-		}
-	}
-}
-
 func (w *watcher) event(ev *record.Record) error {
 	w.notes.process(ev)
-	if !w.grep.matches(ev) {
-		w.unmatched++
+	if !w.matches(ev) {
 		return nil
 	}
-	if w.limit > 0 && w.shown == w.limit || w.pipe.closed {
+	if w.full() || w.pipe.closed {
 		w.beyond++
 		w.said++ // the user requested it with -n
 		return nil
@@ -300,12 +214,11 @@ func (w *watcher) event(ev *record.Record) error {
 			return nil
 		}
 	}
-	if err := w.writer.Write(ev); err != nil {
+	if err := w.print(ev); err != nil {
 		return err
 	}
-	w.unseen.See(ev)
-	if w.shown++; w.shown == w.limit || w.pipe.closed {
-		return w.live.Stop()
+	if w.pipe.closed {
+		return errEnough
 	}
 	return nil
 }
@@ -353,7 +266,7 @@ func (w *watcher) flush() error {
 	}
 	w.say()
 	if !closed && w.pipe.closed {
-		return w.live.Stop()
+		return errEnough
 	}
 	return nil
 }
@@ -367,14 +280,11 @@ func (w *watcher) notice(n reader.Notice) {
 	}
 }
 
-// summary counts every record: matched = shown + lost + ...
-func (w *watcher) summary(st *reader.Stats, elapsed time.Duration) {
+func (w *watcher) summary(st *reader.Stats) {
 	w.sayBeyond()
 	w.notes.flush()
-	w.e.say("%s", countLine(st, output.Count(w.shown)+" shown", elapsed, append(heldBack(w.names.tail), count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"})...))
+	w.sayCounts(st, output.Count(w.shown)+" shown", count{w.beyond, "not shown"}, count{w.unmatched, "without a match for --grep"})
 	w.e.sayUnseen(w.unseen, w.shown)
 	w.names.say()
-	if st.Undecodable > 0 {
-		fmt.Fprintf(w.e.err, "! %s records were not as their event's format says: see -o raw\n", output.Count(st.Undecodable))
-	}
+	w.e.sayUndecodable(st, "see -o raw")
 }

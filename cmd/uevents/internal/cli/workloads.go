@@ -49,17 +49,9 @@ func (f *workloadFlags) none() bool { return len(f.units)+len(f.containers)+len(
 
 // conditions returns conditions on records, all of which have to be met. Errors have a remedy.
 func (f *workloadFlags) conditions() ([]*where.Condition, error) {
-	var units []*where.Condition
-	for _, name := range f.units {
-		c, err := unitCondition(name)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		units = append(units, c)
-	}
-	list := []*where.Condition{anyOf(units)}
-	if len(f.containers)+len(f.pods) == 0 {
-		return list, nil
+	units, err := anyOfNames(f.units, unitCondition)
+	if err != nil || len(f.containers)+len(f.pods) == 0 {
+		return []*where.Condition{units}, err
 	}
 	s := workload.Read(f.root)
 	pods, err := resolve(f.pods, s.ResolvePod)
@@ -73,7 +65,7 @@ func (f *workloadFlags) conditions() ([]*where.Condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(list, oneOf("pod_uid", pods), oneOf("container_id", containers)), nil
+	return []*where.Condition{units, oneOf("pod_uid", pods), oneOf("container_id", containers)}, nil
 }
 
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\*?^[\]-]+$`)

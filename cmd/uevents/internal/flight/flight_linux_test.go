@@ -112,7 +112,7 @@ func TestFlight(t *testing.T) {
 	kerneltest.Require(t)
 	a, b := startSubject(t, "flighta"), startSubject(t, "flightb")
 	r := arm(t, Options{
-		Reader:  reader.Options{Events: []string{"flighta", "flightb"}, BufferSize: 256 << 10, Callchain: true},
+		Reader:  reader.Options{Selection: reader.Selection{Events: []string{"flighta", "flightb"}}, BufferSize: 256 << 10, Callchain: true},
 		Trigger: condition("duration_ns > 100ms"),
 	})
 	a.do("log", 30)
@@ -201,7 +201,7 @@ func checkProfile(t *testing.T, b *bytes.Buffer) {
 func TestAge(t *testing.T) {
 	kerneltest.Require(t)
 	a := startSubject(t, "flightage")
-	r := arm(t, Options{Reader: reader.Options{Events: []string{"flightage"}}, Keep: time.Hour})
+	r := arm(t, Options{Reader: reader.Options{Selection: reader.Selection{Events: []string{"flightage"}}}, Keep: time.Hour})
 	a.do("log", 5)
 	time.Sleep(10 * time.Millisecond) //nolint:forbidigo // more than the clocks of CPUs differ
 	between := monotonic()
@@ -219,7 +219,7 @@ func TestAge(t *testing.T) {
 func TestNoTrigger(t *testing.T) {
 	kerneltest.Require(t)
 	startSubject(t, "flightno")
-	_, err := Arm(Options{Reader: reader.Options{Events: []string{"flightno"}}, Trigger: condition("kind == span")})
+	_, err := Arm(Options{Reader: reader.Options{Selection: reader.Selection{Events: []string{"flightno"}}}, Trigger: condition("kind == span")})
 	assert.ErrorContains(t, err, "waiting for the trigger")
 	assert.ErrorContains(t, err, "kind == span")
 }
@@ -367,7 +367,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			ev, err := p.Register(tracepoint.MustParse("flightbench s64 duration_ns; u64 seq"), nil)
 			require.NoError(b, err)
-			r, err := Arm(Options{Reader: reader.Options{Events: []string{"flightbench"}}, Trigger: c.trigger})
+			r, err := Arm(Options{Reader: reader.Options{Selection: reader.Selection{Events: []string{"flightbench"}}}, Trigger: c.trigger})
 			require.NoError(b, err)
 			rec := make([]byte, 20)
 			written, err := ev.WriteRecord(rec)

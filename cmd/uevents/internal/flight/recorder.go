@@ -108,8 +108,7 @@ func Arm(o Options) (*Recorder, error) {
 // TriggerReader returns the options of the reader that waits for the trigger.
 func (o *Options) TriggerReader() reader.Options {
 	trigger := reader.Options{
-		Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Where: o.Trigger, Cgroup: o.Reader.Cgroup,
-		Processes: o.Reader.Processes, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
+		Selection: reader.Selection{Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Where: o.Trigger, Processes: o.Reader.Processes}, Cgroup: o.Reader.Cgroup, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
 		Transport:  o.Reader.Transport,
 		BufferSize: triggerRing,
 	}

@@ -68,14 +68,14 @@ func TestOldest(t *testing.T) {
 func TestTriggerOptions(t *testing.T) {
 	o := Options{
 		Reader: reader.Options{
-			Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-			BufferSize: 1 << 20, Callchain: true, Undecoded: true, Reuse: true, Where: condition("kept == 1"),
+			Selection: reader.Selection{Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Where: condition("kept == 1")}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
+			BufferSize: 1 << 20, Callchain: true, Reuse: true,
 		},
 		Trigger: condition("n > 1"),
 	}
 	want := reader.Options{
-		Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
-		BufferSize: triggerRing, Where: o.Trigger,
+		Selection: reader.Selection{Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Where: o.Trigger}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
+		BufferSize: triggerRing,
 	}
 	assert.Equal(t, want, o.TriggerReader())
 	o.TriggerEvents, want.Events = []string{"b"}, []string{"b"}

@@ -140,12 +140,8 @@ func (p *Writer) writeCounter(ev *record.Record) bool {
 	}
 	p.name = name
 	track := p.counterTrack(counterKey{p.processTrack(ev), string(name)}, ev.Point.Unit, 0)
-	p.writeCount(track, p.happened(ev, ev.Timestamp), func(m *message) { m.double(eventCounterDouble, ev.Point.Value.Float64()) })
+	p.event(p.happened(ev, ev.Timestamp), track, counter, func(m *message) { m.double(eventCounterDouble, ev.Point.Value.Float64()) })
 	return true
-}
-
-func (p *Writer) writeCount(track, at uint64, value func(m *message)) {
-	p.event(at, track, counter, value)
 }
 
 const (
@@ -182,7 +178,7 @@ func (p *Writer) writeSwitch(ev *record.Record) {
 	bundle := p.m.begin(packetFtraceEvents)
 	p.m.uint(bundleCPU, uint64(ev.CPU))
 	at := p.m.begin(bundleEvent)
-	p.m.uint(ftraceTimestamp, p.boottime(p.recorded(ev)))
+	p.m.uint(ftraceTimestamp, p.recorded(ev)+p.clocks.Boottime-p.clocks.Monotonic)
 	p.m.uint(ftracePID, uint64(uint32(ev.TID)))
 	fields := p.m.begin(ftraceSchedSwitch)
 	for _, f := range switchFields {

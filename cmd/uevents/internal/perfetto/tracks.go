@@ -43,10 +43,6 @@ type tracks struct {
 	counters  map[counterKey]uint64
 }
 
-func (t *tracks) reset() {
-	t.processes, t.threads, t.counters = map[int32]process{}, map[thread]uint64{}, map[counterKey]uint64{}
-}
-
 // remember puts a track into a map, which it clears at the limit.
 func remember[K comparable, V any](m map[K]V, key K, v V, limit int) {
 	if len(m) >= limit {

@@ -120,5 +120,3 @@ func (m *message) end(at int) {
 	copy(m.data[at+prefix:], m.data[at:at+size])
 	protowire.AppendVarint(m.data[:at], uint64(size))
 }
-
-func (m *message) reset() { m.data = m.data[:0] }

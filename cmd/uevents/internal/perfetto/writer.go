@@ -68,7 +68,7 @@ func NewWriter(w io.Writer, o Options) *Writer {
 	_, _ = rand.Read(seed[:]) // never fails
 	// Users may concatenate traces: ids of tracks should differ between files.
 	p.uuids = binary.NativeEndian.Uint64(seed[:]) &^ (1<<40 - 1)
-	p.tracks.reset()
+	p.tracks = tracks{map[int32]process{}, map[thread]uint64{}, map[counterKey]uint64{}}
 	p.waiting = spanqueue.New(maxWaiting, maxWaitingBytes, p.giveUp)
 	p.started = spanqueue.New(maxUnfinished, maxWaitingBytes, func(*spanqueue.Parts[started]) {}) // they are not drawn
 	p.nesting = newNesting(p.openSpans)
@@ -111,7 +111,7 @@ func (p *Writer) Lost(name string, n uint64, at time.Time) error {
 
 func (p *Writer) writeLost(name string, at time.Time) {
 	track := p.counterTrack(counterKey{name: "lost records of " + name}, "", unitCount)
-	p.writeCount(track, p.monotonic(at), func(m *message) { m.int(eventCounterInt, int64(p.lost[name])) })
+	p.event(p.monotonic(at), track, counter, func(m *message) { m.int(eventCounterInt, int64(p.lost[name])) })
 }
 
 // writeUnsaid writes the losses from before the clocks were known.
@@ -139,7 +139,7 @@ func (p *Writer) flush() error {
 		return nil
 	}
 	_, err := p.w.Write(p.m.data)
-	p.m.reset()
+	p.m.data = p.m.data[:0]
 	return err
 }
 
@@ -225,11 +225,6 @@ func (p *Writer) monotonic(t time.Time) uint64 {
 		return 0
 	}
 	return uint64(max(t.UnixNano()-p.offset, 0))
-}
-
-// boottime converts a time of CLOCK_MONOTONIC to CLOCK_BOOTTIME.
-func (p *Writer) boottime(monotonic uint64) uint64 {
-	return monotonic + p.clocks.Boottime - p.clocks.Monotonic
 }
 
 // recorded returns the time at which the kernel recorded an event.

@@ -135,7 +135,7 @@ func once(frames []Frame) []Frame {
 		}
 		call := frames[:n]
 		frames = frames[n:]
-		if len(around) > 0 && slices.EqualFunc(around, call, sameCall) {
+		if len(around) > 0 && slices.EqualFunc(around, call, func(a, b Frame) bool { return a.Func == b.Func && a.File == b.File && a.Line == b.Line }) {
 			around = around[1:]
 			continue
 		}
@@ -144,5 +144,3 @@ func once(frames []Frame) []Frame {
 	}
 	return kept
 }
-
-func sameCall(a, b Frame) bool { return a.Func == b.Func && a.File == b.File && a.Line == b.Line }

@@ -170,14 +170,11 @@ func parseMaps(r io.Reader) (mappings []Mapping) {
 		}
 		// The line would stay in memory as long as a part of it.
 		m := Mapping{Start: start, End: end, Offset: offset, Device: strings.Clone(fields[3]), Inode: inode}
-		path, deleted := strings.CutSuffix(unescape(strings.TrimLeft(rest, " ")), " (deleted)")
+		path, deleted := strings.CutSuffix(strings.ReplaceAll(strings.TrimLeft(rest, " "), `\012`, "\n"), " (deleted)")
 		m.Path, m.Deleted = strings.Clone(path), deleted
 		mappings = append(mappings, m)
 	}
 }
-
-// unescape reverses the only escape in this file: \012 is a newline.
-func unescape(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }
 
 // isFile reports whether the mapping is a file. perf's name for anonymous memory is //anon.
 func (m *Mapping) isFile() bool { return strings.HasPrefix(m.Path, "/") && m.Path != "//anon" }

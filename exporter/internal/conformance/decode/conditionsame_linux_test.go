@@ -49,7 +49,7 @@ func TestConditionMemory(t *testing.T) {
 func compareConditions(t *testing.T, transport uevents.Transport, conditions int) {
 	w := newConditionWorld(t, transport)
 	open := func(where *where.Condition) *reader.Reader {
-		o := &reader.Options{Events: []string{"cond"}, Where: where, Processes: []int{os.Getpid()}, Transport: reader.TransportKernel}
+		o := &reader.Options{Selection: reader.Selection{Events: []string{"cond"}, Where: where, Processes: []int{os.Getpid()}}, Transport: reader.TransportKernel}
 		o.Notify = func(n reader.Notice) { t.Logf("%v: notice: %+v", where, n) }
 		if transport == uevents.TransportMemory {
 			o.Transport = reader.TransportMemory

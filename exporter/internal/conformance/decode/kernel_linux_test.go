@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"github.com/userevents/userevents-go/internal/live"
 	"io"
 	"os"
 	"testing"
@@ -25,7 +26,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 	s, err := perf.Open(fs, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
-	decoders := map[*perf.Source]*record.Decoder{}
+	decoders := map[any]*record.Decoder{}
 	attach := func(name string) {
 		src, err := s.Attach(name, nil)
 		require.NoError(t, err)
@@ -41,7 +42,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 	require.NoError(t, s.Stop())
 
 	got := map[string]*record.Record{}
-	for r := (perf.Record{}); ; {
+	for r := (live.Record{}); ; {
 		err := s.ReadInto(&r)
 		if err == io.EOF { //nolint:errorlint // it is returned as it is
 			break
@@ -49,7 +50,7 @@ func TestDecodeKernelRecords(t *testing.T) {
 		require.NoError(t, err)
 		ev := &record.Record{PID: r.PID}
 		raw := append([]byte(nil), r.Raw...)
-		require.NoError(t, decoders[r.Source].Decode(raw, ev), r.Source)
+		require.NoError(t, decoders[r.Tag].Decode(raw, ev), r.Tag)
 		got[ev.Name] = ev
 	}
 	for i, c := range usual {

@@ -1,63 +1,46 @@
 package cli
 
 import (
-	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/otlpfile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfetto"
-	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 )
-
-// say writes a line to standard error, as one line of printable characters.
-func (e *env) say(format string, args ...any) {
-	fmt.Fprintln(e.err, text.Printable(fmt.Sprintf(format, args...)))
-}
-
-// progress is a line on a terminal that is rewritten in place.
-type progress struct {
-	e     *env
-	began time.Time
-	drawn bool
-}
-
-func (p *progress) show(records uint64, size int64, lost uint64, fill float64) {
-	elapsed := p.e.now().Sub(p.began).Round(time.Second)
-	line := fmt.Sprintf("%02d:%02d  %s records  %s  %s lost  ring %.0f %%",
-		int(elapsed.Minutes()), int(elapsed.Seconds())%60, output.Count(records), output.FileSize(size), output.Count(lost), 100*fill)
-	terminal, _ := p.e.terminal(p.e.err)
-	fmt.Fprintf(p.e.err, "\r%s"+output.ClearLine, output.Cut(line, terminal.columns-1)) // a terminal wraps behind the last column
-	p.drawn = true
-}
-
-func (p *progress) clear() {
-	if p.drawn {
-		fmt.Fprint(p.e.err, "\r"+output.ClearLine)
-		p.drawn = false
-	}
-}
 
 type count struct {
 	n    uint64
 	what string
 }
 
-// countLine accounts for every record: matched = done + lost + ...
-func countLine(st *reader.Stats, done string, elapsed time.Duration, others ...count) string {
+// sayCounts accounts for every record: matched = done + lost + ...
+func (s *session) sayCounts(st *reader.Stats, done string, others ...count) {
 	total := &st.Total
-	parts := []string{done}
-	for _, c := range append([]count{{total.Lost, "lost"}}, append(others, count{st.Unselected, "not selected"}, count{st.Copies, "in two events"},
-		count{total.Excluded, "of other processes"}, count{total.Pending, "not read"})...) {
+	list := slices.Concat([]count{{total.Lost, "lost"}}, heldBack(s.names.tail), others, []count{
+		{st.Unselected, "not selected"}, {st.Copies, "in two events"}, {total.Excluded, "of other processes"}, {total.Pending, "not read"},
+	})
+	parts := append([]string{done}, texts(list)...)
+	s.e.say("%s matched = %s; %.1f s%s", output.Count(total.Matched), strings.Join(parts, " + "), s.e.now().Sub(s.began).Seconds(), gaps(st))
+}
+
+// texts returns the counts that are not 0.
+func texts(list []count) (parts []string) {
+	for _, c := range list {
 		if c.n > 0 {
 			parts = append(parts, output.Count(c.n)+" "+c.what)
 		}
 	}
-	line := fmt.Sprintf("%s matched = %s; %.1f s", output.Count(total.Matched), strings.Join(parts, " + "), elapsed.Seconds())
-	return line + gaps(st)
+	return parts
+}
+
+// sayUndecodable says how many records have no fields.
+func (e *env) sayUndecodable(st *reader.Stats, remedy string) {
+	if st.Undecodable > 0 {
+		e.say("! %s records were not as their event's format says: %s", output.Count(st.Undecodable), remedy)
+	}
 }
 
 // gaps says what else is not as it should be, which is in no count of records.
@@ -128,24 +111,13 @@ func (c *contents) text() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *recording) wrote(what string) string {
-	names := r.names()
-	if len(names) == 0 {
-		return "wrote nothing: " + what
+// sayOTLP reports data that OTLP cannot represent, if it was written as OTLP.
+func (e *env) sayOTLP(to output.Writer) {
+	w, ok := to.(*otlpfile.Writer)
+	if !ok {
+		return
 	}
-	part, readable := "; ", true
-	if r.failed != nil {
-		part, readable = ", a part of ", !r.format.stack
-	}
-	line := "wrote " + strings.Join(names, ", ") + ": " + output.FileSize(r.size) + part + what
-	if readable && r.format.next != "" {
-		line += "; " + strings.ReplaceAll(r.format.next, "FILE", r.path)
-	}
-	return line
-}
-
-// sayOTLP reports data that OTLP cannot represent.
-func sayOTLP(e *env, st otlpfile.Stats) {
+	st := w.Stats()
 	for _, c := range []count{
 		{st.Malformed, "otlp_metrics records are no requests of OTLP, and missing"},
 		{st.TooLong, "log records, spans or metrics are too long for a line, and missing"},

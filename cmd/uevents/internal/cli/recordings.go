@@ -17,21 +17,36 @@ import (
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
+	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 )
 
-// merged reads the records of files in order of time, as far as each file is. A regular file is opened for its first record, and again
-// when it is the file's turn: of a long recording in many files, about one is open at a time.
-type merged struct {
-	open     func(path string) (recordedInput, error)
-	lost     func(name string, n uint64, at time.Time) error // see jsonlines.Reader
-	unwanted func(at time.Time) bool
-	wall     bool          // the time of day is necessary
-	files    []*mergedFile // in order of the time of their next record, and for equal times in that of the command line
-	one      bool          // errors are of the only file: its name is not in them
-	errs     error         // of files that were not read to their end
+// replaySelection selects records of recordings.
+type replaySelection struct {
+	times timeRange
+	where *where.Condition // nil without one
+}
 
-	missing missingParts
+// recordings is a source of the records of files, in order of time, as far as each file is. A regular file is opened for its first record,
+// and again when it is the file's turn: of a long recording in many files, about one is open at a time.
+type recordings struct {
+	ctx      context.Context // ends reading
+	stop     context.CancelFunc
+	open     func(path string) (recordedInput, error)
+	selected replaySelection
+	lost     func(name string, n uint64, at time.Time) error // see jsonlines.Reader
+	files    []*mergedFile                                   // in order of the time of their next record, and for equal times in that of the command line
+	one      string                                          // the only file: its name is not in errors; "" of several
+	errs     error                                           // of files that were not read to their end
+
+	stats     reader.Stats
+	malformed int   // records
+	firstErr  error // about one
+
+	skipped   uint64   // records that are not of tracepoints
+	noWall    []string // files without the time of day
+	otherTime []string // files of another clock than CLOCK_MONOTONIC
 }
 
 type mergedFile struct {
@@ -43,9 +58,13 @@ type mergedFile struct {
 	ready  bool // the next record is in ev
 }
 
-// openMerged opens files. If the time of day is necessary, files without it are an error.
-func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Table, wall bool) (*merged, error) {
-	m := &merged{one: len(paths) == 1, wall: wall}
+// openRecordings opens files. If the times are limited, files without the time of day are an error.
+func (e *env) openRecordings(ctx context.Context, paths []string, table *symbols.Table, selected replaySelection) (*recordings, error) {
+	m := &recordings{selected: selected}
+	m.ctx, m.stop = context.WithCancel(ctx)
+	if len(paths) == 1 {
+		m.one = paths[0]
+	}
 	m.open = func(path string) (recordedInput, error) { return e.openRecorded(ctx, path, table) }
 	first := func(path string) (time.Time, error) {
 		in, err := e.openRecorded(ctx, path, nil)
@@ -61,7 +80,7 @@ func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Tab
 		switch st, statErr := os.Stat(path); {
 		case path == "-" && slices.ContainsFunc(m.files, func(f *mergedFile) bool { return f.path == "-" }):
 			err = usageError{errors.New("- is standard input, which can be read once")}
-		case m.one || path == "-" || statErr != nil || !st.Mode().IsRegular():
+		case m.one != "" || path == "-" || statErr != nil || !st.Mode().IsRegular():
 			f.in, err = m.open(path)
 		case st.Size() == 0: // a recording was killed before it wrote the beginning of its next file
 			continue
@@ -69,8 +88,7 @@ func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Tab
 			f.time, err = first(path)
 		}
 		if err != nil {
-			m.Close()
-			return nil, err
+			return nil, errors.Join(err, m.Close())
 		}
 		m.files = append(m.files, f)
 	}
@@ -79,7 +97,7 @@ func (e *env) openMerged(ctx context.Context, paths []string, table *symbols.Tab
 }
 
 // firstTime returns the time of the first record that can be read, or no time: what is wrong with a file is said when it is read.
-func (m *merged) firstTime(in recordedInput, path string) (time.Time, error) {
+func (m *recordings) firstTime(in recordedInput, path string) (time.Time, error) {
 	var ev record.Record
 	for {
 		switch err := in.Next(&ev); {
@@ -96,9 +114,82 @@ func ofOneRecord(err error) bool {
 	return errors.Is(err, jsonlines.ErrFormat) || errors.Is(err, record.ErrMalformed)
 }
 
-// Next reads the next record of the files. An error that is not about one record comes at the end of the others, if there are several
-// files.
-func (m *merged) Next(ev *record.Record) error {
+// Next returns the next selected record. It counts the records that cannot be read. Any other error comes at the end, if there are
+// several files.
+func (m *recordings) Next(ev *record.Record) error {
+	for {
+		err := io.EOF
+		if m.ctx.Err() == nil {
+			err = m.next(ev)
+		}
+		switch {
+		case err == nil:
+			m.stats.Total.Read++
+			if ev.Undecodable {
+				m.stats.Undecodable++
+			}
+			if m.selected.times.selects(ev.Time) && (m.selected.where == nil || m.selected.where.Match(ev)) {
+				return nil
+			}
+			m.stats.Unselected++
+		case m.ctx.Err() != nil:
+			return io.EOF
+		case ofOneRecord(err):
+			m.malformed++
+			m.firstErr = cmp.Or(m.firstErr, err)
+		default:
+			return err
+		}
+	}
+}
+
+// SetDeadline does nothing: a file always has a record ready.
+func (*recordings) SetDeadline(time.Time) {}
+
+func (*recordings) AttachProcess(int) {}
+
+// Stop makes Next return io.EOF, also while it waits for a pipe.
+func (m *recordings) Stop() error {
+	m.stop()
+	return nil
+}
+
+// Stats returns how many records were read, how many of these are not selected, and how many were lost when they were recorded.
+func (m *recordings) Stats() (reader.Stats, error) { return m.stats, nil }
+
+// unwanted counts a record, whose time is known before its other parts, if that is not selected.
+func (m *recordings) unwanted(at time.Time) bool {
+	if m.ctx.Err() != nil || m.selected.times.selects(at) {
+		return false
+	}
+	m.stats.Total.Read++
+	m.stats.Unselected++
+	return true
+}
+
+// noteLost counts lost records, which not every output shows.
+func (m *recordings) noteLost(name string, n uint64, at time.Time) error {
+	if !at.IsZero() && !m.selected.times.has(at) {
+		return nil
+	}
+	m.stats.Total.Lost += n
+	return m.lost(name, n, at)
+}
+
+// malformedError returns an error if records could not be read.
+func (m *recordings) malformedError() error {
+	if m.malformed == 0 {
+		return nil
+	}
+	what := output.Plural(m.malformed, "record")
+	if m.one != "" {
+		what += " of " + m.one
+	}
+	return fmt.Errorf("%s could not be read, the first: %w", what, m.firstErr)
+}
+
+// next reads the next record of the files.
+func (m *recordings) next(ev *record.Record) error {
 	for len(m.files) > 0 {
 		f := m.files[0]
 		if f.ready {
@@ -123,7 +214,7 @@ func (m *merged) Next(ev *record.Record) error {
 			default:
 				err = m.name(f, err)
 			}
-			if m.one {
+			if m.one != "" {
 				return err
 			}
 			m.errs = errors.Join(m.errs, err)
@@ -132,7 +223,7 @@ func (m *merged) Next(ev *record.Record) error {
 	return cmp.Or(m.errs, io.EOF)
 }
 
-func (m *merged) advance(f *mergedFile) (err error) {
+func (m *recordings) advance(f *mergedFile) (err error) {
 	if f.in.recorded == nil {
 		if f.in, err = m.open(f.path); err != nil {
 			return err
@@ -140,9 +231,11 @@ func (m *merged) advance(f *mergedFile) (err error) {
 	}
 	switch from := f.in.recorded.(type) {
 	case *jsonlines.Reader:
-		from.Lost, from.Unwanted = m.lost, m.unwanted
+		if from.Lost = m.noteLost; m.selected.times.limited() {
+			from.Unwanted = m.unwanted
+		}
 	case *perfdata.Reader:
-		from.Lost = m.lost
+		from.Lost = m.noteLost
 	}
 	if err := f.in.Next(&f.ev); err != nil {
 		return err
@@ -152,24 +245,34 @@ func (m *merged) advance(f *mergedFile) (err error) {
 }
 
 // name adds the name of one of several files to an error that may not have it.
-func (m *merged) name(f *mergedFile, err error) error {
-	if _, named := errors.AsType[*os.PathError](err); m.one || named {
+func (m *recordings) name(f *mergedFile, err error) error {
+	if _, named := errors.AsType[*os.PathError](err); m.one != "" || named {
 		return err
 	}
 	return fmt.Errorf("%s: %w", f.path, err)
 }
 
-func (m *merged) Close() {
+func (m *recordings) Close() error {
+	m.stop()
 	for _, f := range m.files {
 		m.close(f)
 	}
+	return nil
 }
 
-func (m *merged) close(f *mergedFile) {
+func (m *recordings) close(f *mergedFile) {
 	if f.in.recorded == nil {
 		return
 	}
-	m.missing.add(f)
+	if from, ok := f.in.recorded.(*perfdata.Reader); ok {
+		m.skipped += from.Skipped()
+		switch clock := from.Clock(); {
+		case !clock.WallTime:
+			m.noWall = append(m.noWall, f.path)
+		case !clock.Monotonic:
+			m.otherTime = append(m.otherTime, f.path)
+		}
+	}
 	_ = f.in.Close() // opened read-only
 	f.in = recordedInput{}
 }
@@ -178,63 +281,34 @@ func compareFiles(f, g *mergedFile) int {
 	return cmp.Or(f.time.Compare(g.time), cmp.Compare(f.number, g.number))
 }
 
-type missingParts struct {
-	skipped   uint64      // records
-	noWall    unlikeFiles // files without the time of day
-	otherTime unlikeFiles // files of another clock than CLOCK_MONOTONIC
-}
-
-type unlikeFiles struct {
-	n     int
-	first string
-}
-
-func (u *unlikeFiles) add(path string) {
-	u.n++
-	u.first = cmp.Or(u.first, path)
-}
-
-func (u *unlikeFiles) text(one bool) string {
+// unlike is the beginning of a sentence on files, what they do not have.
+func (m *recordings) unlike(paths []string) string {
 	switch {
-	case one:
+	case m.one != "":
 		return "the recording does"
-	case u.n == 1:
-		return u.first + " does"
+	case len(paths) == 1:
+		return paths[0] + " does"
 	}
-	return fmt.Sprintf("%s and %s do", u.first, output.Plural(u.n-1, "more file"))
-}
-
-func (p *missingParts) add(f *mergedFile) {
-	from, ok := f.in.recorded.(*perfdata.Reader)
-	if !ok {
-		return
-	}
-	p.skipped += from.Skipped()
-	switch clock := from.Clock(); {
-	case !clock.WallTime:
-		p.noWall.add(f.path)
-	case !clock.Monotonic:
-		p.otherTime.add(f.path)
-	}
+	return fmt.Sprintf("%s and %s do", paths[0], output.Plural(len(paths)-1, "more file"))
 }
 
 // checkClock returns an error if the time of day is necessary, and a file does not have it.
-func (m *merged) checkClock(in recordedInput, path string) error {
-	if p, ok := in.recorded.(*perfdata.Reader); ok && m.wall && !p.Clock().WallTime {
+func (m *recordings) checkClock(in recordedInput, path string) error {
+	if p, ok := in.recorded.(*perfdata.Reader); ok && m.selected.times.limited() && !p.Clock().WallTime {
 		return fmt.Errorf("%s: --since and --until need the time of day, which this recording does not have (perf record -k mono keeps it)", path)
 	}
 	return nil
 }
 
 // sayMissing says what the records lack. The files must be closed.
-func (m *merged) sayMissing(e *env, shown bool) {
-	if m.missing.skipped > 0 {
-		e.say("! %s records of events that are no tracepoints are not shown", output.Count(m.missing.skipped))
+func (m *recordings) sayMissing(e *env, shown bool) {
+	if m.skipped > 0 {
+		e.say("! %s records of events that are no tracepoints are not shown", output.Count(m.skipped))
 	}
-	if m.missing.noWall.n > 0 && shown { // else there are no times
-		e.say("! %s not have the time of day: times begin in 1970 (perf record -k mono keeps it)", m.missing.noWall.text(m.one))
+	if len(m.noWall) > 0 && shown { // else there are no times
+		e.say("! %s not have the time of day: times begin in 1970 (perf record -k mono keeps it)", m.unlike(m.noWall))
 	}
-	if m.missing.otherTime.n > 0 && shown {
+	if len(m.otherTime) > 0 && shown {
 		e.say("! times of --time mono and monotonic_ns are not of CLOCK_MONOTONIC, but of the clock of the recording")
 	}
 }
@@ -253,13 +327,7 @@ type recordedInput struct {
 // openRecorded opens a file with records. It adds the file's mappings of processes to the table of symbols.
 func (e *env) openRecorded(ctx context.Context, path string, table *symbols.Table) (recordedInput, error) {
 	if path == "-" {
-		var r recorded
-		var err error
-		if f, ok := e.in.(*os.File); ok {
-			r, err = recordedFrom(ctx, f, table)
-		} else {
-			r, err = recordedStream(ctx, e.in, table)
-		}
+		r, err := recordedFrom(ctx, e.in, table)
 		return recordedInput{r, io.NopCloser(e.in)}, err
 	}
 	f, err := untilDone(ctx, func() (*os.File, error) { return os.Open(path) })
@@ -273,36 +341,32 @@ func (e *env) openRecorded(ctx context.Context, path string, table *symbols.Tabl
 	return recordedInput{r, f}, nil
 }
 
-func recordedFrom(ctx context.Context, f *os.File, table *symbols.Table) (recorded, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
+func recordedFrom(ctx context.Context, in io.Reader, table *symbols.Table) (recorded, error) {
+	f, ok := in.(*os.File)
+	if !ok {
+		return recordedStream(ctx, in, table)
 	}
-	if !st.Mode().IsRegular() {
-		return recordedStream(ctx, f, table)
+	if st, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() {
+		return recordedStream(ctx, in, table)
 	}
 	begin := make([]byte, perfdata.MagicSize)
 	n, err := f.ReadAt(begin, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if perfdata.IsFile(begin[:n]) {
+	if perfdata.IsFile(begin[:n]) || strings.HasSuffix(f.Name(), "perf.data") { // Open says what is wrong with another beginning
 		return perfdata.Open(f, table)
-	}
-	if strings.HasSuffix(f.Name(), "perf.data") {
-		return perfdata.Open(f, table) // it says what is wrong with the beginning
 	}
 	if format, err := formatOf(f.Name(), ""); err == nil && format.suffix != ".jsonl" {
 		return nil, usageError{errors.New("replay reads JSON lines and perf.data; other formats are made from them with --to")}
 	}
-	if isGzip(begin[:n]) {
+	if bytes.HasPrefix(begin[:n], []byte{0x1f, 0x8b}) { // gzip: RFC 1952
 		return nil, hintError{errors.New("the file is compressed"), "zcat FILE | uevents replay -"}
 	}
 	return jsonlines.NewReader(f), nil
 }
-
-// isGzip reports whether a file begins as RFC 1952 says.
-func isGzip(begin []byte) bool { return bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) }
 
 // recordedStream returns the records of a pipe, which can be read once, from its beginning to its end.
 func recordedStream(ctx context.Context, in io.Reader, table *symbols.Table) (recorded, error) {
