@@ -58,7 +58,7 @@ func (r *Reader) attachAll() error {
 			r.attach(e)
 		}
 	}
-	return r.followKernel()
+	return r.followKernel(*r.selected.Load())
 }
 
 // attach attaches to an event of the kernel, if it is selected and not attached.
@@ -78,9 +78,9 @@ func (r *Reader) attachOthers() error {
 	return err
 }
 
-// followKernel makes the session attach to user events, if they are selected.
-func (r *Reader) followKernel() error {
-	if r.follows || r.o.NoFollow || !r.selected.Load().userEvents() {
+// followKernel makes the session attach to user events, if selections have any.
+func (r *Reader) followKernel(s selections) error {
+	if r.follows || r.o.NoFollow || !s.userEvents() {
 		return nil
 	}
 	r.follows = true
@@ -96,11 +96,12 @@ func (r *Reader) begin(refused error) error {
 	r.opened = true
 	memory := r.memory != nil
 	var failed []error
-	for _, n := range r.notices {
+	r.notices.keep(func(n Notice) bool {
 		if n.Err != nil && (!memory || errors.Is(n.Err, errno.EINVAL) || errors.Is(n.Err, fs.ErrInvalid)) { // programs come and go, a filter stays wrong
 			failed = append(failed, n.Err)
 		}
-	}
+		return true
+	})
 	if memory && refused == nil && len(r.attached) == 0 {
 		refused = r.refusedEach()
 	}
@@ -108,7 +109,7 @@ func (r *Reader) begin(refused error) error {
 	denied := errors.Is(refused, fs.ErrPermission)
 	switch {
 	case denied && (attached || len(failed) == 0 && !r.o.NoFollow):
-		r.notifyLocked(Notice{Kind: NoticeTransport, Err: refused})
+		r.notices.add(Notice{Kind: NoticeTransport, Err: refused})
 		return nil
 	case attached:
 		return nil
@@ -125,7 +126,7 @@ func (r *Reader) begin(refused error) error {
 	return nil
 }
 
-// NoMatchError is the error of [Open] if no event matches Options.Events, and none that appears later is read. It wraps
+// NoMatchError is the error of [Open] if no event matches Selection.Events, and none that appears later is read. It wraps
 // [fs.ErrNotExist] and Kernel.
 type NoMatchError struct {
 	Patterns []string
@@ -152,13 +153,13 @@ func (e NoMatchError) Unwrap() []error {
 // refusedEach takes the notices away if the kernel has refused each event for lack of permission, and returns the first reason.
 func (r *Reader) refusedEach() error {
 	var first error
-	refused := func(n Notice) bool { return n.Event != "" && errors.Is(n.Err, fs.ErrPermission) }
-	for _, n := range r.notices {
-		if refused(n) {
-			first = cmp.Or(first, n.Err)
+	r.notices.keep(func(n Notice) bool {
+		if n.Event == "" || !errors.Is(n.Err, fs.ErrPermission) {
+			return true
 		}
-	}
-	r.notices = slices.DeleteFunc(r.notices, refused)
+		first = cmp.Or(first, n.Err)
+		return false
+	})
 	return first
 }
 
@@ -172,7 +173,6 @@ func (r *Reader) list() ([]*tracefs.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.noTexts = status.Max > 0
 	for _, named := range status.Events {
 		e := r.dir.Event(tracepoint.System + ":" + named.Name)
 		if ok, err := e.Exists(); err == nil && !ok {
@@ -287,7 +287,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	// If the kernel is removing the event, attaching fails, and the session looks at the event again.
 	plan, err := r.plan(e)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.notify(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
+		r.notices.add(Notice{Kind: NoticeFailed, Event: e.String(), Err: err})
 		return nil
 	} else if plan.Never {
 		r.noteNever(e.String())
@@ -296,7 +296,7 @@ func (r *Reader) match(e *tracefs.Event) *perf.AttachOptions {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gonePaused(e.String())
-	if r.attached[e.String()] != nil {
+	if r.attached[e.String()] != nil || r.leaving[e.String()] && !isUserEvents(e.System()) { // release looks again
 		return nil
 	}
 	if !r.hasRoom() {
@@ -331,13 +331,14 @@ func (r *Reader) reported(e *event, src attached, err error) bool {
 	if err != nil {
 		delete(r.attached, e.name)
 		delete(r.events, e)
-		if !(errors.Is(err, fs.ErrNotExist) && isUserEvents(e.tracepoint.System()) || errors.Is(err, os.ErrClosed)) { // else the program has exited, or the caller has stopped
-			r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
+		exited := errors.Is(err, fs.ErrNotExist) && isUserEvents(e.tracepoint.System())
+		if !exited && !errors.Is(err, os.ErrClosed) { // else the caller has stopped
+			r.notices.add(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
 		}
 		return false
 	}
 	if e.first = src; r.opened { // Open reports no existing events
-		r.notifyLocked(Notice{Kind: NoticeAttached, Event: e.name, Gap: max(src.Gap(), leftOut)})
+		r.notices.add(Notice{Kind: NoticeAttached, Event: e.name, Gap: max(src.Gap(), leftOut)})
 	}
 	return true
 }

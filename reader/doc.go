@@ -3,7 +3,7 @@
 //
 //	slow, err := where.Parse("level >= warn and not has(health_check)")
 //	...
-//	r, err := reader.Open(&reader.Options{Events: []string{"myapp"}, Where: slow})
+//	r, err := reader.Open(&reader.Options{Selection: reader.Selection{Events: []string{"myapp"}, Where: slow}})
 //	...
 //	defer r.Close()
 //	for rec, err := range r.Events(ctx) { // until ctx is done
@@ -11,5 +11,6 @@
 //		fmt.Println(rec.Time, rec.PID, rec.Severity, record.StringValue(rec.Message)) // safe to print
 //	}
 //
-// Package record decodes the records, and package where parses and evaluates conditions.
+// [Reader.Select] replaces the [Selection] while the Reader runs. Package record decodes the records, and package where parses and evaluates
+// conditions.
 package reader

@@ -4,16 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/tracepoint"
 
-	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
@@ -36,56 +35,57 @@ type event struct {
 	// Of an event of the kernel:
 	tracepoint *tracefs.Event
 	filter     string     // that the kernel evaluates for the first source
-	dividing   sync.Mutex // serialises changes of rest; locked before Reader.mu
+	dividing   sync.Mutex // held while rest changes; locked before Reader.mu
 	// Guarded by Reader.mu:
-	first   attached
-	rest    attached   // has the records that filter drops; nil while they are not selected
-	divided bool       // there was a rest
-	gone    bool       // detached
-	limited limitState // of Options.Limit and ProgramLimit
-}
-
-// attached is an event that a session of the kernel is attached to.
-type attached interface {
-	Detach() error
-	Pause() error
-	Resume() error
-	Gap() time.Duration
-	Complete() bool
+	first      attached
+	rest       attached // has the records that filter drops; nil while they are not selected
+	wantsRest  bool     // they are selected
+	isDividing bool     // divide runs, or begins
+	divided    bool     // there was a rest
+	saidNoRoom bool     // there is none for rest
+	processes  map[int32]bool
+	gone       bool       // detached, or being detached
+	limited    limitState // of Options.Limit and ProgramLimit
 }
 
 // reading is how the records of an event are read.
 type reading struct {
 	decoder *record.Decoder
 	parts   []part // that the Reader evaluates
-	all     *selection
+	all     bool   // all records are selected that the kernel has not dropped
+	copies  *record.Copies
 }
 
 // newReading returns how records are read of which the kernel has evaluated a filter.
-func newReading(d *record.Decoder, c choice, filter string) *reading {
-	rd := &reading{decoder: d, parts: c.parts}
-	if len(c.parts) == 1 && c.parts[0].processes == nil && (c.parts[0].where == nil || c.plan.Kernel == filter && len(c.plan.Reader) == 0) {
-		rd.all = c.parts[0].of
+func (r *Reader) newReading(d *record.Decoder, c choice, filter string) *reading {
+	return &reading{
+		decoder: d, parts: c.parts, copies: &r.originals,
+		all: len(c.parts) == 1 && c.parts[0].processes == nil && (c.parts[0].where == nil || c.plan.Kernel == filter && len(c.plan.Reader) == 0),
 	}
-	return rd
 }
 
-// wants reports whether a record is selected, and whether it is not because it is the copy of a declared record.
+// wants reports whether a record is selected, and whether it is not because it is the copy of a declared record: a copy of one that was
+// selected, or that its selection did not select.
 func (rd *reading) wants(rec *record.Record) (wanted, isCopy bool) {
-	if rd.all != nil { // most often
-		isCopy = rd.all.copies.IsCopy(rec)
-		return !isCopy, isCopy
+	if rd.all && !rec.Duplicate { // most often
+		rd.copies.Add(rec, true)
+		return true, false
+	}
+	original, duplicate := rd.copies.Original(rec)
+	if duplicate && original.Selected {
+		return false, true
 	}
 	for i := range rd.parts {
 		p := &rd.parts[i]
 		switch {
-		case p.of.copies.IsCopy(rec): // also of a declared record that is not selected: it decides
+		case duplicate && p.of.name(tracepoint.System, original.Event):
 			isCopy = true
 		case p.processes != nil && !p.processes[rec.PID]:
-		case p.where == nil || p.where.Match(rec):
+		case rd.all || p.where == nil || p.where.Match(rec):
 			wanted = true
 		}
 	}
+	rd.copies.Add(rec, wanted)
 	return wanted, isCopy && !wanted
 }
 
@@ -102,15 +102,15 @@ func (r *Reader) readingOf(e *event) (*reading, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decoding event %s: %w", e.name, err)
 	}
-	e.reading.CompareAndSwap(nil, newReading(d, r.choose(*r.selected.Load(), e.tracepoint.System(), e.tracepoint.Name(), d), e.filter))
+	e.reading.CompareAndSwap(nil, r.newReading(d, r.choose(*r.selected.Load(), e.tracepoint.System(), e.tracepoint.Name(), d), e.filter))
 	return e.reading.Load(), nil
 }
 
 // kernelEvents returns the events of the kernel that are attached.
-func (r *Reader) kernelEvents() iter.Seq[*event] {
+func (r *Reader) kernelEvents() []*event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Values(slices.Collect(maps.Values(r.attached)))
+	return slices.Collect(maps.Values(r.attached))
 }
 
 // update makes an event of the kernel keep to the selection, which may have changed since it was attached.
@@ -119,101 +119,162 @@ func (r *Reader) update(e *event) {
 	if err != nil {
 		return // reported when it is attached
 	}
-	c := r.choose(*r.selected.Load(), e.tracepoint.System(), e.tracepoint.Name(), rd.decoder)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.gone || r.closed || e.first == nil {
 		return
 	}
+	c := r.choose(*r.selected.Load(), e.tracepoint.System(), e.tracepoint.Name(), rd.decoder)
 	if len(c.parts) == 0 { // its records keep what selected them
-		e.gone = true
-		delete(r.attached, e.name)
-		r.background.Go(func() { r.release(e) })
+		r.leave(e)
 		return
 	}
 	filter := e.filter
 	if e.divided {
 		filter = noFilter
 	}
-	e.reading.Store(newReading(rd.decoder, c, filter))
-	if divide := e.filter != "" && e.filter != c.plan.Kernel; divide != (e.rest != nil) {
-		r.background.Go(func() { r.divide(e) })
-	}
+	e.processes = c.processes
+	e.each(func(a attached) { a.SetProcesses(e.processes) })
+	e.reading.Store(r.newReading(rd.decoder, c.from(c.processes), filter))
+	e.wantsRest = e.filter != "" && e.filter != c.plan.Kernel
+	r.divideSoon(e)
 }
 
 // noFilter is none that a plan has.
 const noFilter = "\x00"
+
+// divideSoon starts divide, unless there is nothing to do. The caller holds mu.
+func (r *Reader) divideSoon(e *event) {
+	if e.wantsRest != (e.rest != nil) && !e.isDividing && !e.gone && !r.closed && e.limited == unlimited {
+		e.isDividing = true
+		r.background.Go(func() { r.divide(e) })
+	}
+}
+
+// divideMore starts divide where there was no room before. The caller holds mu.
+func (r *Reader) divideMore() {
+	for _, e := range r.attached {
+		if e.first != nil {
+			r.divideSoon(e)
+		}
+	}
+}
 
 // divide attaches a second time to an event of which other records are selected than the kernel's filter lets through, for those alone; or
 // detaches from them.
 func (r *Reader) divide(e *event) {
 	e.dividing.Lock()
 	defer e.dividing.Unlock()
-	rd := e.reading.Load()
-	plan := r.choose(*r.selected.Load(), e.tracepoint.System(), e.tracepoint.Name(), rd.decoder).plan
-	r.mu.Lock()
-	rest, want := e.rest, !e.gone && !r.closed && !plan.Never && plan.Kernel != e.filter
-	if want && rest == nil {
-		if !r.hasRoom() {
-			r.notifyLocked(tooMany(r.most, "", "the other records of "+e.name))
-			want = false
-		} else {
-			r.rests++
-			e.divided = true
-			e.reading.Store(&reading{decoder: rd.decoder, parts: rd.parts})
-		}
-	}
-	r.mu.Unlock()
-	switch {
-	case want && rest == nil:
-		o := r.attachOptions(e, "!("+e.filter+")")
-		rest, err := r.kernel.Attach(e.name, o)
+	for r.nextDivision(e) {
 		r.mu.Lock()
-		defer r.mu.Unlock()
-		if err != nil {
+		rest := e.rest
+		if rest != nil {
+			e.rest = nil
 			r.rests--
-			if !errors.Is(err, fs.ErrNotExist) {
-				r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
-			}
-			return
 		}
-		e.rest = rest
-	case !want && rest != nil:
-		r.mu.Lock()
-		e.rest = nil
-		r.rests--
 		r.mu.Unlock()
-		if err := rest.Detach(); err != nil {
-			r.notify(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
+		var err error
+		if rest != nil {
+			err = rest.Detach()
+		} else if rest, err = r.kernel.Attach(e.name, r.attachOptions(e, "!("+e.filter+")")); err == nil {
+			r.divided(e, rest)
+			continue
+		} else {
+			r.mu.Lock()
+			r.rests--
+			e.wantsRest = false // until the next selection
+			r.mu.Unlock()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, os.ErrClosed) {
+			r.notices.add(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
 		}
 	}
 }
 
-// release detaches from an event that is gone. The session attaches to it again if a program registers it anew, or another one has it.
+// nextDivision reports whether divide has something to do, and takes room for it.
+func (r *Reader) nextDivision(e *event) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	more := e.wantsRest != (e.rest != nil) && !e.gone && !r.closed
+	if more && e.rest == nil {
+		if more = r.hasRoom(); more {
+			r.rests++
+			e.divided = true // from now on the Reader evaluates all conditions
+			rd := *e.reading.Load()
+			rd.all = false
+			e.reading.Store(&rd)
+		} else if !e.saidNoRoom {
+			e.saidNoRoom = true
+			r.notices.add(tooMany(r.most, "", "the other records of "+e.name))
+		}
+	}
+	e.isDividing = more
+	return more
+}
+
+// divided notes that an event is attached a second time. It may have been disabled by a limit meanwhile.
+func (r *Reader) divided(e *event, rest attached) {
+	r.mu.Lock()
+	e.rest, e.saidNoRoom = rest, false
+	rest.SetProcesses(e.processes)
+	limited := e.limited != unlimited
+	r.mu.Unlock()
+	if limited {
+		_ = rest.Pause() // as the first, of which there was a notice
+	}
+}
+
+// leave detaches from an event that is not selected any more, or whose programs have exited. The caller holds mu.
+func (r *Reader) leave(e *event) {
+	e.gone = true
+	delete(r.attached, e.name)
+	r.leaving[e.name] = true
+	r.background.Go(func() { r.release(e) })
+}
+
+// release detaches from an event that is gone. The session attaches to it again if a program registers it anew, or another one has it, and
+// if it is selected again.
 func (r *Reader) release(e *event) {
 	err := r.detach(e)
-	r.notify(Notice{Kind: NoticeDetached, Event: e.name, Err: err})
+	r.notices.add(Notice{Kind: NoticeDetached, Event: e.name, Err: err})
+	r.mu.Lock()
+	delete(r.leaving, e.name)
+	r.divideMore()
+	closed := r.closed
+	r.mu.Unlock()
+	if !closed && !isUserEvents(e.tracepoint.System()) {
+		r.attach(e.tracepoint)
+	}
 }
 
+// detach detaches from an event that is gone.
 func (r *Reader) detach(e *event) error {
 	e.dividing.Lock()
 	defer e.dividing.Unlock()
 	r.mu.Lock()
-	first, rest := e.first, e.rest
-	if e.rest = nil; rest != nil {
+	if e.rest != nil {
 		r.rests--
 	}
 	r.mu.Unlock()
-	err := first.Detach()
-	if rest != nil {
-		err = errors.Join(err, rest.Detach())
-	}
+	return e.all(attached.Detach)
+}
+
+// all calls f with what is attached to an event. No other goroutine changes that.
+func (e *event) all(f func(attached) error) (err error) {
+	e.each(func(a attached) { err = errors.Join(err, f(a)) })
 	return err
+}
+
+func (e *event) each(f func(attached)) {
+	f(e.first)
+	if e.rest != nil {
+		f(e.rest)
+	}
 }
 
 // attachOptions returns the options of attaching to an event.
 func (r *Reader) attachOptions(e *event, filter string) *perf.AttachOptions {
-	o := &perf.AttachOptions{Filter: filter, CountOnly: r.o.Read == ReadCounts, Tag: e}
+	o := &perf.AttachOptions{Filter: filter, CountOnly: r.o.Read == ReadCounts, Tag: e, Processes: e.processes}
 	if r.errorRings && hasErrors(e.tracepoint.System(), e.tracepoint.Name()) {
 		o.Ring = errorRing
 	}
@@ -246,10 +307,4 @@ func (e *event) wrote(pid int32) {
 			e.writers = nil
 		}
 	}
-}
-
-// recorded sets what the kernel recorded.
-func recorded(ev *record.Record, rec *live.Record, process *record.Process) {
-	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
-	ev.CgroupID, ev.Callchain, ev.Process = rec.CgroupID, rec.Callchain, process
 }

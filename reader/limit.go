@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"time"
 
@@ -25,33 +24,6 @@ const (
 	paused
 	resuming // being attached again
 )
-
-func (o *Options) checkLimit() error {
-	for _, n := range []struct {
-		name  string
-		value int
-	}{{"Limit", o.Limit}, {"ProgramLimit.Records", o.ProgramLimit.Records}, {"ProgramLimit.Bytes", o.ProgramLimit.Bytes}} {
-		switch {
-		case n.value < 0 || int64(n.value) > math.MaxUint32:
-			return fmt.Errorf("the option %s is %d, and must be from 0 to %d: %w", n.name, n.value, uint32(math.MaxUint32), fs.ErrInvalid)
-		case n.value > 0 && o.Read != ReadStream:
-			return fmt.Errorf("the option %s needs ReadStream: %w", n.name, fs.ErrInvalid)
-		}
-	}
-	return nil
-}
-
-// limited reports whether events are disabled for a while.
-func (o *Options) limited() bool { return o.Limit > 0 || o.ProgramLimit != (ProgramLimit{}) }
-
-// programLimit returns how many records of an event a program in shared memory writes in a second, 0 for all. It may write as many before
-// the Reader has looked.
-func (o *Options) programLimit() int {
-	if o.Limit == 0 || o.ProgramLimit.Records == 0 {
-		return max(o.Limit, o.ProgramLimit.Records)
-	}
-	return min(o.Limit, o.ProgramLimit.Records)
-}
 
 // usage is what was written in a second.
 type usage struct {
@@ -122,20 +94,15 @@ func (r *Reader) pause(e *event) {
 	defer r.mu.Unlock()
 	e.limited = paused
 	if err != nil {
-		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
+		r.notices.add(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
 	}
 }
 
-// each calls f with what is attached to an event.
+// each calls f with what is attached to an event, while divide waits.
 func (r *Reader) each(e *event, f func(attached) error) error {
-	r.mu.Lock()
-	first, rest := e.first, e.rest
-	r.mu.Unlock()
-	err := f(first)
-	if rest != nil {
-		err = errors.Join(err, f(rest))
-	}
-	return err
+	e.dividing.Lock()
+	defer e.dividing.Unlock()
+	return e.all(f)
 }
 
 // resume attaches again to the events whose second is over.
@@ -169,29 +136,31 @@ func (r *Reader) resume(now time.Time) {
 
 // resumed notes that an event is attached again, or else that it is not: its programs may have ended.
 func (r *Reader) resumed(e *event, err error) {
-	if err != nil {
-		err = errors.Join(err, r.detach(e))
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.limited = unlimited
-	if err == nil || e.gone {
+	if err == nil {
+		r.divideSoon(e)
+		return
+	}
+	if e.gone {
 		return
 	}
 	e.gone = true
 	delete(r.attached, e.name) // the session may attach to it again
+	r.background.Go(func() { _ = r.detach(e) })
 	switch {
 	case errors.Is(err, os.ErrClosed):
 	case errors.Is(err, fs.ErrNotExist):
-		r.notifyLocked(Notice{Kind: NoticeDetached, Event: e.name})
+		r.notices.add(Notice{Kind: NoticeDetached, Event: e.name})
 	default:
-		r.notifyLocked(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
+		r.notices.add(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
 	}
 }
 
 // gonePaused forgets an event that appears while it is paused: so it was gone meanwhile. The caller holds mu.
 func (r *Reader) gonePaused(name string) {
-	if e := r.attached[name]; e != nil && e.limited != unlimited {
+	if e := r.attached[name]; e != nil && e.limited != unlimited && !r.closed {
 		e.gone = true
 		delete(r.attached, name)
 		r.background.Go(func() { _ = r.detach(e) }) // it has no descriptors
@@ -256,7 +225,7 @@ func (r *Reader) leaveOut(event string) *perf.AttachOptions {
 	if r.fewDescriptors {
 		n.Err = fmt.Errorf("%w; raise RLIMIT_NOFILE (ulimit -n): %w", n.Err, errno.EMFILE)
 	}
-	r.notifyLocked(n)
+	r.notices.add(n)
 	now := time.Now()
 	if len(r.leftOut) >= maxKinds { // programs make up names
 		maps.DeleteFunc(r.leftOut, func(_ string, l leftOut) bool { return now.Sub(l.asked) > forgetLeftOut })

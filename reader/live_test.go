@@ -489,12 +489,12 @@ func TestReaderNoticesBounded(t *testing.T) {
 	m := newMachine(t)
 	r := m.mustOpen(Options{})
 	for range 2 * maxNotices {
-		r.notify(Notice{Kind: NoticeFailed, Err: errors.New("x")})
+		r.notices.add(Notice{Kind: NoticeFailed, Err: errors.New("x")})
 	}
 	m.read(r)
 	assert.Len(t, m.notices, maxNotices)
 	r.o.Notify = nil
-	r.notify(Notice{Kind: NoticeFailed})
+	r.notices.add(Notice{Kind: NoticeFailed})
 	m.read(r)
 	assert.Equal(t, "unknown", NoticeKind(0).String())
 }

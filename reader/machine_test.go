@@ -46,7 +46,6 @@ type machine struct {
 	pid            int32     // of the current program
 	follow         func()
 	followed       map[string]*fakeSource // the events that the follower knows; nil for those that it has not attached
-	processes      map[int32]bool
 	refuseToFollow error
 	deadline       time.Time
 	stopped        bool
@@ -129,6 +128,7 @@ func (m *machine) open(o Options) (*Reader, error) {
 		return nil, err
 	}
 	r.source, r.kernel = m, m
+	r.lookAtTexts()
 	if err := r.start(nil); err != nil {
 		return nil, err
 	}
@@ -179,6 +179,9 @@ func (m *machine) collect() {
 	}
 	slices.SortStableFunc(samples, func(a, b sample) int { return int(a.rec.Seq) - int(b.rec.Seq) })
 	for _, x := range samples {
+		if only := x.s.o.Processes; only != nil && !only[m.pid] {
+			continue
+		}
 		m.queue = append(m.queue, live.Record{
 			Kind: live.Sample, Time: x.rec.Time, Monotonic: uint64(x.rec.Time.UnixNano()), CPU: 1, PID: m.pid, TID: m.pid + 1, Tag: x.s.o.Tag,
 			Raw: append(append(make([]byte, tracepoint.CommonSize), x.rec.Payload...), 0xcc, 0xcc, 0xcc),
@@ -271,8 +274,6 @@ func (m *machine) Follow(match func(*tracefs.Event) *perf.AttachOptions, report 
 	}
 	return nil
 }
-
-func (m *machine) SetProcesses(pids map[int32]bool) { m.processes = pids }
 
 func (m *machine) ReadInto(r *live.Record) error {
 	m.mu.Lock()
@@ -416,6 +417,12 @@ func (s *fakeSource) Resume() error {
 	}
 	s.tool = tool
 	return nil
+}
+
+func (s *fakeSource) SetProcesses(pids map[int32]bool) {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	s.o.Processes = pids
 }
 
 func (s *fakeSource) Gap() time.Duration { return s.m.seen }

@@ -21,9 +21,10 @@ type memory struct {
 	r *Reader
 	*attach.Reader
 
-	by          map[uint64]*task       // by memory: a process that executes another program has other memory
-	kinds       map[string]*memoryKind // by declaration
-	attachedOf  map[uint64]int         // how many events of a program are attached, by memory
+	by          map[uint64]*task           // by memory: a process that executes another program has other memory
+	joined      map[uint64]*record.Process // the same when its program was joined
+	kinds       map[string]*memoryKind     // by declaration
+	attachedOf  map[uint64]int             // how many events of a program are attached, by memory
 	saidRefused bool
 	failures    map[int32]string // by process: what was reported last
 
@@ -37,11 +38,19 @@ type memoryKind struct {
 	of      *selections // of which it was chosen
 	name    string
 	reading *reading // nil if they are not selected
+	asked   *reading // the same for programs of AttachProcess
+}
+
+func (k *memoryKind) readingFor(t *task) *reading {
+	if t.asked {
+		return k.asked
+	}
+	return k.reading
 }
 
 // newMemory returns a session that reads programs which offer events in memory.
 func newMemory(r *Reader) (memorySession, error) {
-	m := &memory{r: r, kinds: map[string]*memoryKind{}, by: map[uint64]*task{}, attachedOf: map[uint64]int{}, failures: map[int32]string{}}
+	m := &memory{r: r, kinds: map[string]*memoryKind{}, by: map[uint64]*task{}, joined: map[uint64]*record.Process{}, attachedOf: map[uint64]int{}, failures: map[int32]string{}}
 	o := attach.ReaderOptions{
 		Patterns: r.selected.Load().memoryPatterns(), RingSize: r.o.BufferSize, RingMemory: r.o.ProgramMemory, Limit: r.o.programLimit(),
 		Poll: r.o.Poll, Latency: r.o.Latency, Counts: r.o.Read == ReadCounts,
@@ -129,11 +138,12 @@ func (m *memory) kind(d tracepoint.Declaration) *memoryKind {
 	}
 	decoder, err := record.NewDecoder(tracepoint.System, d.Format())
 	if err != nil {
-		m.r.notify(Notice{Kind: NoticeFailed, Event: k.name, Err: fmt.Errorf("event %s: %w", k.name, err)})
+		m.r.notices.add(Notice{Kind: NoticeFailed, Event: k.name, Err: fmt.Errorf("event %s: %w", k.name, err)})
 		return k
 	}
 	if c := m.r.choose(*selected, tracepoint.System, d.Name, decoder); len(c.parts) > 0 {
-		k.reading = newReading(decoder, c, "")
+		k.reading = m.r.newReading(decoder, c.from(selected.processes()), "")
+		k.asked = m.r.newReading(decoder, c.ofAnyProcess(), "")
 	} else {
 		m.r.noteNever(k.name)
 	}
@@ -152,7 +162,7 @@ func (m *memory) Wants(e attach.Event, asked bool) bool {
 		return false
 	}
 	if m.r.o.MaxEvents > 0 && m.attachedOf[e.Memory] >= m.r.o.MaxEvents {
-		m.r.notify(tooMany(m.r.o.MaxEvents, fmt.Sprintf("of process %d ", e.PID), m.kind(e.Declaration).name))
+		m.r.notices.add(tooMany(m.r.o.MaxEvents, fmt.Sprintf("of process %d ", e.PID), m.kind(e.Declaration).name))
 		return false
 	}
 	return true
@@ -161,7 +171,7 @@ func (m *memory) Wants(e attach.Event, asked bool) bool {
 func (m *memory) Keeps(src *attach.Source) bool {
 	e := src.User.(*event)
 	if m.selects(src.Event, e.task.asked) {
-		e.reading.Store(m.kind(src.Declaration).reading)
+		e.reading.Store(m.kind(src.Declaration).readingFor(e.task))
 		return true
 	}
 	m.attachedOf[src.Memory]--
@@ -187,7 +197,7 @@ func (m *memory) processOf(pid int32, memory uint64) *task {
 	if m.by[memory] == nil {
 		t := m.process(pid)
 		m.r.processes.contexts.give(t)
-		m.by[memory] = t
+		m.by[memory], m.joined[memory] = t, t.copied() // Next changes t
 	}
 	return m.by[memory]
 }
@@ -196,36 +206,38 @@ func (m *memory) Attached(src *attach.Source, first bool, gap time.Duration) {
 	k := m.kind(src.Declaration)
 	if src.User == nil {
 		t := m.processOf(src.PID, src.Memory)
-		src.User = &event{name: k.name, task: t, attachedBy: t.copied(), pause: func() { m.Pause(src) }}
+		src.User = &event{name: k.name, task: t, attachedBy: m.joined[src.Memory], pause: func() { m.Pause(src) }}
 	}
-	src.User.(*event).reading.Store(k.reading)
+	e := src.User.(*event)
+	e.reading.Store(k.readingFor(e.task))
 	m.attachedOf[src.Memory]++
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	if first && m.r.opened {
-		m.r.notifyLocked(Notice{Kind: NoticeAttached, Event: k.name, Gap: gap})
+		m.r.notices.add(Notice{Kind: NoticeAttached, Event: k.name, Gap: gap})
 	}
 }
 
-func (m *memory) Detached(name string) { m.r.notify(Notice{Kind: NoticeDetached, Event: name}) }
+func (m *memory) Detached(name string) { m.r.notices.add(Notice{Kind: NoticeDetached, Event: name}) }
 
 func (m *memory) Disabled(src *attach.Source, d time.Duration) {
-	m.r.notify(Notice{Kind: NoticeDisabled, Event: src.User.(*event).name, Gap: d})
+	m.r.notices.add(Notice{Kind: NoticeDisabled, Event: src.User.(*event).name, Gap: d})
 }
 
 func (m *memory) Ended(memory uint64) {
 	process := m.by[memory]
 	delete(m.by, memory)
+	delete(m.joined, memory)
 	delete(m.attachedOf, memory)
 	m.r.processes.contexts.release(process)
-	m.r.notify(Notice{Kind: NoticeExited, PID: process.PID})
+	m.r.notices.add(Notice{Kind: NoticeExited, PID: process.PID})
 }
 
 // Failed reports a program that is not attached to, once for each reason: a program has several locks. Refused counts those that
 // refuse and were not asked for.
 func (m *memory) Failed(pid int32, err error) {
 	if pid == 0 {
-		m.r.notify(Notice{Kind: NoticeFailed, Err: err})
+		m.r.notices.add(Notice{Kind: NoticeFailed, Err: err})
 		return
 	}
 	if errors.Is(err, fs.ErrPermission) && m.r.selected.Load().processes() == nil || m.failures[pid] == err.Error() {
@@ -235,13 +247,13 @@ func (m *memory) Failed(pid int32, err error) {
 		clear(m.failures)
 	}
 	m.failures[pid] = err.Error()
-	m.r.notify(Notice{Kind: NoticeFailed, Err: fmt.Errorf("process %d (%s): %w", pid, m.process(pid).Program(), err)})
+	m.r.notices.add(Notice{Kind: NoticeFailed, Err: fmt.Errorf("process %d (%s): %w", pid, m.process(pid).Program(), err)})
 }
 
 // Refused reports once that there are processes which this one may not look into.
 func (m *memory) Refused(processes int) {
 	if !m.saidRefused && m.r.selected.Load().processes() == nil {
 		m.saidRefused = true
-		m.r.notify(Notice{Kind: NoticeRefused, Count: uint64(processes), Err: attach.Refused(processes)})
+		m.r.notices.add(Notice{Kind: NoticeRefused, Count: uint64(processes), Err: attach.Refused(processes)})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
-// A pattern selects tracepoints by name: see Options.Events.
+// A pattern selects tracepoints by name: see Selection.Events.
 type pattern struct {
 	system string // empty: those of user events
 	name   string
@@ -18,7 +18,7 @@ type pattern struct {
 	prefix bool // NAME also means NAME_*
 }
 
-// parsePattern parses a pattern of [Options].Events.
+// parsePattern parses a pattern of [Selection].Events.
 func parsePattern(s string) (pattern, error) {
 	var p pattern
 	system, name, qualified := strings.Cut(s, ":")

@@ -250,7 +250,7 @@ func (r *Reader) updateTasks() {
 	}
 	switch {
 	case rec.Kind == live.Exec: // the process goes on, and may write the event again
-		r.notify(Notice{Kind: NoticeExited, PID: rec.PID})
+		r.notices.add(Notice{Kind: NoticeExited, PID: rec.PID})
 	case rec.Kind == live.Exit && r.processes.hasThreads(rec.PID):
 		r.noMainThread[rec.PID] = 0
 	case rec.Kind == live.Exit, rec.Kind == live.Fork && rec.PID != rec.ParentPID: // a new process has the id
@@ -305,7 +305,7 @@ func (r *Reader) ended(pid int32) {
 	delete(r.noMainThread, pid)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.notifyLocked(Notice{Kind: NoticeExited, PID: pid})
+	r.notices.add(Notice{Kind: NoticeExited, PID: pid})
 	for e := range r.events {
 		if !e.writers[pid] {
 			continue
@@ -315,11 +315,9 @@ func (r *Reader) ended(pid int32) {
 		if len(e.writers) > 0 || !isUserEvents(e.tracepoint.System()) || r.attached[e.name] != e {
 			continue
 		}
-		r.notifyLocked(Notice{Kind: NoticeNoWriter, Event: e.name})
+		r.notices.add(Notice{Kind: NoticeNoWriter, Event: e.name})
 		if r.o.DetachAtExit && !r.closed && e.first != nil {
-			e.gone = true
-			delete(r.attached, e.name) // the session may attach to it again once it is detached
-			r.background.Go(func() { r.release(e) })
+			r.leave(e)
 		}
 	}
 }

@@ -44,10 +44,10 @@ type Reader struct {
 	// Guarded by mu:
 	events   map[*event]bool   // of whose records some may be unread
 	attached map[string]*event // of the kernel, by name; also those that are being attached
+	leaving  map[string]bool   // names of those that are being detached
 	rests    int               // events that are attached a second time: see divide
 	follows  bool              // the session follows user events
 	never    map[string]bool   // names of events none of whose records are selected
-	notices  []Notice          // not yet delivered by Next
 	opened   bool
 	closed   bool
 	leftOut  map[string]leftOut // by name, events for which there was no room
@@ -55,7 +55,6 @@ type Reader struct {
 	tickAt   time.Time          // when Next checks the counts again
 	resumeAt time.Time          // when Next attaches to events again that have reached Options.Limit or ProgramLimit; zero if there are none
 
-	noticed     atomic.Bool   // there are notices
 	interrupted atomic.Bool   // Next returns at once; changes hold mu
 	taken       atomic.Uint64 // records that are selected
 	unselected  atomic.Uint64
@@ -63,11 +62,13 @@ type Reader struct {
 	undecodable atomic.Uint64
 	final       atomic.Pointer[live.Stats] // counts of the last look at losses, after io.EOF
 
+	notices    notices
 	background sync.WaitGroup
 
 	// Used by Next only:
 	record    live.Record
 	processes *processes
+	originals record.Copies // used by the goroutine that decodes
 	// noMainThread are the processes that wrote events and have no main thread, or are exiting, with the time from which
 	// on they are known to have exited, or 0.
 	noMainThread map[int32]uint64
@@ -107,7 +108,7 @@ func (r *Reader) read(skipped bool) (*reading, *record.Process, error) {
 			looked = r.look(now)
 			r.resume(now)
 		}
-		if r.noticed.Load() {
+		if r.notices.some.Load() {
 			r.deliverNotices()
 		}
 		if skipped && (looked && r.overdue(now) || r.interrupted.Load()) {
@@ -178,25 +179,32 @@ func (r *Reader) take(rec *record.Record, rd *reading, process *record.Process) 
 	if !r.o.Reuse {
 		rec.Callchain = slices.Clone(rec.Callchain)
 	}
-	selected, _ := r.count(rec, rd, err)
+	selected, isCopy := rd.wants(rec)
+	r.count(selected, isCopy, err)
 	return selected
 }
 
-// count counts a decoded record, and returns what reading.wants does.
-func (r *Reader) count(rec *record.Record, rd *reading, err error) (wanted, isCopy bool) {
-	if err != nil {
-		r.undecodable.Add(1)
-	}
-	wanted, isCopy = rd.wants(rec)
+// count counts a decoded record. The compiler inlines it.
+func (r *Reader) count(selected, isCopy bool, err error) {
 	switch {
-	case wanted:
+	case selected:
 		r.taken.Add(1)
 	case isCopy:
 		r.copies.Add(1)
 	default:
 		r.unselected.Add(1)
 	}
-	return wanted, isCopy
+	if err != nil {
+		r.undecodable.Add(1)
+	}
+}
+
+func (r *Reader) deliverNotices() {
+	for _, n := range r.notices.take() {
+		if r.o.Notify != nil {
+			r.o.Notify(n)
+		}
+	}
 }
 
 // SetDeadline sets the time until which Next waits. It also applies to a call in progress. After the deadline, Next
@@ -229,7 +237,7 @@ func (r *Reader) overdue(now time.Time) bool {
 }
 
 // AttachProcess attaches at once to the events that a process offers in shared memory, rather than at the next Options.Poll, and also if
-// Options.Processes does not have it. It may be called concurrently.
+// Selection.Processes does not have it. It may be called concurrently.
 func (r *Reader) AttachProcess(pid int) {
 	if r.memory != nil {
 		r.memory.AttachProcess(pid)
@@ -327,4 +335,10 @@ func (r *Reader) Snapshot(f func(*record.Record) error) error {
 		}
 		return f(taken)
 	})
+}
+
+// recorded sets what the kernel recorded.
+func recorded(ev *record.Record, rec *live.Record, process *record.Process) {
+	ev.Time, ev.Monotonic, ev.CPU, ev.PID, ev.TID = rec.Time, rec.Monotonic, rec.CPU, rec.PID, rec.TID
+	ev.CgroupID, ev.Callchain, ev.Process = rec.CgroupID, rec.Callchain, process
 }

@@ -181,12 +181,14 @@ func TestSelectWhere(t *testing.T) {
 		assert.Equal(t, []string{"INFO keep"}, log())
 		assert.NotContains(t, m.said(), "attached user_events:myapp_info")
 	}
+	assert.ErrorIs(t, r.Select(Selection{Events: []string{"myapp_info"}, Processes: []int{7}}), fs.ErrInvalid, "there is none")
+	for _, pid := range []int32{7, 8} {
+		fakeProc{t, m.proc}.add(pid, "other", "/usr/bin/other", "/")
+	}
 	require.NoError(t, r.Select(Selection{Events: []string{"myapp_info"}, Where: condition("message =~ hold"), Processes: []int{7, 8}}))
-	assert.Equal(t, []string{"INFO hold"}, log(), "the session leaves other processes out")
-	assert.Equal(t, map[int32]bool{7: true, 8: true}, m.processes)
+	assert.Empty(t, log(), "it is of another process")
 	require.NoError(t, r.Select(keep, Selection{Events: []string{"myapp_info"}, Where: condition("message =~ hold"), Processes: []int{7}}))
 	assert.Equal(t, []string{"INFO keep"}, log())
-	assert.Nil(t, m.processes)
 	m.pid = 7
 	assert.Equal(t, []string{"INFO keep", "INFO hold"}, log())
 }

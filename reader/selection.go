@@ -1,11 +1,14 @@
 package reader
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/userevents/userevents-go/record"
@@ -48,10 +51,9 @@ type selection struct {
 	Selection
 
 	events, excludes []pattern
-	copies           record.Copies // used by the goroutine that decodes
 }
 
-func newSelections(list []Selection, transport Transport) (s selections, err error) {
+func (r *Reader) newSelections(list []Selection) (s selections, err error) {
 	for _, of := range list {
 		parsed := &selection{Selection: of}
 		if len(of.Events) == 0 {
@@ -64,8 +66,13 @@ func newSelections(list []Selection, transport Transport) (s selections, err err
 			return nil, err
 		}
 		for i, p := range parsed.events {
-			if transport == TransportMemory && !p.userEvents() {
+			if r.o.Transport == TransportMemory && !p.userEvents() {
 				return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", of.Events[i], fs.ErrInvalid)
+			}
+		}
+		for _, pid := range of.Processes {
+			if _, err := os.Stat(filepath.Join(r.processes.proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("there is no process %d: %w", pid, fs.ErrInvalid)
 			}
 		}
 		s = append(s, parsed)
@@ -149,42 +156,41 @@ func (s *selection) wantsKind(d *record.Decoder) bool {
 
 // choice is what selections select of an event.
 type choice struct {
-	parts []part // none if they select nothing
-	plan  where.Plan
+	parts     []part // none if they select nothing
+	plan      where.Plan
+	processes map[int32]bool // of all parts; nil means all
 }
 
 // part is what one selection selects of an event.
 type part struct {
 	of        *selection
 	where     *where.Condition // nil means all
-	processes map[int32]bool   // nil means all that any selection selects
+	processes map[int32]bool   // nil means all that the source returns
 }
 
 // choose returns what is selected of an event. A selection that no record of the event can meet has no part.
 func (r *Reader) choose(s selections, system, name string, d *record.Decoder) (c choice) {
-	all := s.processes()
 	var conditions []*where.Condition
-	var plan where.Plan
+	var selected selections
 	for _, of := range s {
 		if !of.name(system, name) || !of.wantsKind(d) {
 			continue
 		}
-		p := part{of: of, where: of.Where}
-		if pids := of.pids(); !maps.Equal(pids, all) {
-			p.processes = pids
-		}
+		condition := of.Where
 		if of.Where != nil {
-			if plan = r.planFor(of, d); plan.Never {
+			plan := r.planFor(of, d)
+			if plan.Never {
 				continue
 			}
+			if plan.Kernel == "" && len(plan.Reader) > 0 {
+				condition = nil
+			}
 		}
-		c.parts = append(c.parts, p)
-		if of.Where == nil || plan.Kernel == "" && len(plan.Reader) > 0 {
-			conditions = append(conditions, nil)
-		} else {
-			conditions = append(conditions, of.Where)
-		}
+		selected = append(selected, of)
+		c.parts = append(c.parts, part{of: of, where: of.Where, processes: of.pids()})
+		conditions = append(conditions, condition)
 	}
+	c.processes = selected.processes()
 	switch {
 	case len(c.parts) == 0:
 		c.plan.Never = true
@@ -192,6 +198,26 @@ func (r *Reader) choose(s selections, system, name string, d *record.Decoder) (c
 		c.plan = r.planFor(c.parts[0].of, d)
 	case !slices.Contains(conditions, nil):
 		c.plan = where.Or(conditions...).Plan(d, !r.noTexts)
+	}
+	return c
+}
+
+// ofAnyProcess returns the choice without processes.
+func (c choice) ofAnyProcess() choice {
+	c.parts = slices.Clone(c.parts)
+	for i := range c.parts {
+		c.parts[i].processes = nil
+	}
+	return c
+}
+
+// from returns the choice for a source that returns records of these processes alone; nil means all.
+func (c choice) from(processes map[int32]bool) choice {
+	c.parts = slices.Clone(c.parts)
+	for i := range c.parts {
+		if p := &c.parts[i]; (p.processes == nil) == (processes == nil) && maps.Equal(p.processes, processes) {
+			p.processes = nil
+		}
 	}
 	return c
 }
@@ -214,43 +240,47 @@ func (r *Reader) planFor(s *selection, d *record.Decoder) where.Plan {
 }
 
 // Select replaces the selection of [Options] while the Reader runs: from now on, records are read that any of the list selects, each
-// once. A declared record and its copy in the event of its level are one record to each selection that has both.
+// once. A declared record and its copy in the event of its level are one record: the copy is read if the declared record was not, and no
+// selection that has the copy had to decide on it. An empty list selects nothing.
 //
 // Records of events that stay selected are read on: none is lost or read twice. Other events are detached, and their records of before
 // are read. Events that the new selection adds are attached within Options.Poll. The kernel keeps the filter that an event was attached
 // with, and records the rest of the event apart if that is selected, too: the Reader evaluates the new conditions. Cgroup and the limits of
-// Options go on to hold.
+// Options go on to hold. Shared memory is read if Options.Selection has user events.
 //
-// An error leaves the selection as it was. It wraps [fs.ErrInvalid] if a pattern is wrong, or the Reader has Options.NoFollow or does not
+// An error leaves the selection as it was. It wraps [fs.ErrInvalid] if the selection is wrong, or the Reader has Options.NoFollow or does not
 // read with ReadStream; and [os.ErrClosed] after Close. Select may be called concurrently.
 func (r *Reader) Select(list ...Selection) error {
 	if r.o.NoFollow || r.o.Read != ReadStream {
 		return fmt.Errorf("reader: another selection needs ReadStream and new events: %w", fs.ErrInvalid)
 	}
-	s, err := newSelections(list, r.o.Transport)
+	s, err := r.newSelections(list)
+	if err == nil && r.kernel == nil && s.others() {
+		err = fmt.Errorf("the kernel's events are not read, and selected: %w", fs.ErrInvalid)
+	}
 	if err != nil {
 		return fmt.Errorf("reader: %w", err)
 	}
 	r.selects.Lock()
 	defer r.selects.Unlock()
+	if r.kernel != nil {
+		if err := r.followKernel(s); err != nil { // it finds nothing yet
+			return fmt.Errorf("reader: %w", err)
+		}
+	}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return fmt.Errorf("reader: %w", os.ErrClosed)
 	}
-	before := r.selected.Swap(&s)
+	r.selected.Store(&s)
 	clear(r.never)
 	r.mu.Unlock()
 	if r.kernel != nil {
-		if err := r.followKernel(); err != nil { // finds nothing that is attached
-			r.selected.Store(before)
-			return fmt.Errorf("reader: %w", err)
-		}
-		r.kernel.SetProcesses(s.processes())
 		if err := r.attachOthers(); err != nil {
-			r.notify(Notice{Kind: NoticeFailed, Err: err})
+			r.notices.add(Notice{Kind: NoticeFailed, Err: err})
 		}
-		for e := range r.kernelEvents() {
+		for _, e := range r.kernelEvents() {
 			r.update(e)
 		}
 	}

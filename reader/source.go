@@ -35,7 +35,16 @@ type kernelSession interface {
 
 	Attach(name string, o *perf.AttachOptions) (attached, error)
 	Follow(match func(*tracefs.Event) *perf.AttachOptions, report func(*tracefs.Event, attached, error)) error
+}
+
+// attached is an event that a session of the kernel is attached to.
+type attached interface {
+	Detach() error
+	Pause() error
+	Resume() error
 	SetProcesses(pids map[int32]bool)
+	Gap() time.Duration
+	Complete() bool
 }
 
 // memorySession reads shared memory.
@@ -132,7 +141,8 @@ func (m *merge) look(h *head) error {
 func (m *merge) await() error {
 	wait := m.wait
 	m.wait = min(2*m.wait, m.latency)
-	if at := m.deadline.Load(); at != nil && !at.IsZero() {
+	at := m.deadline.Load()
+	if at != nil && !at.IsZero() {
 		left := time.Until(*at)
 		if left <= 0 {
 			return fmt.Errorf("reader: %w", os.ErrDeadlineExceeded)
@@ -146,6 +156,9 @@ func (m *merge) await() error {
 	}
 	waits.SetDeadline(time.Now().Add(wait))
 	defer waits.SetDeadline(past)
+	if m.deadline.Load() != at { // it was set meanwhile
+		return nil
+	}
 	return m.look(waits)
 }
 

@@ -49,5 +49,7 @@ func (u *Undecoded) Decode(raw []byte, rec *record.Record) (selected, isCopy boo
 	if u.reader == nil {
 		return true, false
 	}
-	return u.reader.count(rec, u.reading, err)
+	selected, isCopy = u.reading.wants(rec)
+	u.reader.count(selected, isCopy, err)
+	return selected, isCopy
 }

@@ -10,6 +10,8 @@
 //		if err := d.Decode(raw, &rec); err != nil { ... }
 //	}
 //
+// An [Encoder] writes a record as the JSON object that the command prints, and a [Parser] reads it. [Members] are the members of this object.
+//
 // Package where selects records by what they say.
 //
 // # Kinds of records

@@ -1,6 +1,9 @@
 package record
 
-import "path"
+import (
+	"path"
+	"strings"
+)
 
 // Process is a process that wrote records. It is immutable: after an exec, and once its context is known, events have another Process.
 // Programs choose these names: escape them before they reach a terminal.
@@ -38,4 +41,11 @@ func (p *Process) Program() string {
 		return path.Base(p.Exe)
 	}
 	return p.Comm
+}
+
+func (p Process) clone() *Process {
+	for _, s := range []*string{&p.Comm, &p.Exe, &p.Cgroup, &p.Unit, &p.ContainerID, &p.PodUID, &p.ServiceName} {
+		*s = strings.Clone(*s)
+	}
+	return &p
 }

@@ -18,7 +18,7 @@ type scratch struct {
 
 	fields  []Field // for Record.Fields of an event that keeps its parts
 	stack   []Field // elements of incomplete lists and maps
-	members []Field // of Record.SetJSON
+	members []Field // of the object of a Parser
 	// declared are the positions of fields that are no part of the layout, in Record.Fields.
 	declared []int
 	seen     map[string]int // used by index

@@ -14,5 +14,6 @@ done
 GOWORK=off go build -modfile=tools.mod -o "$tools" go.opentelemetry.io/collector/cmd/mdatagen
 "$tools/mdatagen" metadata.yaml
 rm -r internal/metadatatest # no test compares whole metrics
+rm internal/metadata/generated_logs*.go internal/metadata/generated_resource*.go # reader/otlp makes logs and resources
 # Programs make a whole Config by the factory, not its parts.
 sed -i 's/\bNewDefault\([A-Z][A-Za-z]*Config\)\b/newDefault\1/; s/configretry\.newDefault/configretry.NewDefault/' generated_config.go

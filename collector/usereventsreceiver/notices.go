@@ -18,19 +18,6 @@ import (
 	"github.com/userevents/userevents-go/reader"
 )
 
-// lostCounts are the lost records that were counted since a source was opened.
-type lostCounts struct {
-	of    map[string]uint64 // by event
-	total uint64
-}
-
-func (l *lostCounts) begin() { *l = lostCounts{of: map[string]uint64{}} }
-
-func (l *lostCounts) add(event string, n uint64) {
-	l.of[event] += n
-	l.total += n
-}
-
 // notice handles a notice of the reader. The goroutine that reads events calls it.
 func (s *session) notice(n reader.Notice) {
 	event := zap.String("event", n.Event)
@@ -80,7 +67,7 @@ func (s *session) logFailed(n reader.Notice) {
 }
 
 func (s *session) countLost(event string, n uint64) {
-	s.lost.add(event, n)
+	s.lost[event] += n
 	s.telemetry.ReceiverUserEventsLostRecords.Add(context.Background(), int64(n), s.telemetry.with(eventAttribute(event)))
 }
 
@@ -92,7 +79,7 @@ func (s *session) countUnread(st *reader.Stats) {
 		left[src.Name] += src.Lost + src.Pending
 	}
 	for name, n := range left {
-		if counted := s.lost.of[name]; n > counted {
+		if counted := s.lost[name]; n > counted {
 			s.countLost(name, n-counted)
 		}
 	}
@@ -100,8 +87,12 @@ func (s *session) countUnread(st *reader.Stats) {
 
 // countRest counts the lost records of events that are not known any more. st has the counts after the source was closed.
 func (s *session) countRest(st *reader.Stats) {
-	if n := st.Total.Lost; n > s.lost.total {
-		s.countLost("", n-s.lost.total)
+	var counted uint64
+	for _, n := range s.lost {
+		counted += n
+	}
+	if n := st.Total.Lost; n > counted {
+		s.countLost("", n-counted)
 	}
 }
 
@@ -143,18 +134,14 @@ func (s *session) observe() error {
 		}),
 		s.telemetry.RegisterReceiverUserEventsAvailableCallback(func(_ context.Context, o metric.Int64Observer) error {
 			for transport, reason := range s.available.reasons() {
-				o.Observe(one(reason == ""), s.telemetry.with(
-					attribute.String("transport", string(transport)), attribute.String("reason", reason)))
+				is := int64(1)
+				if reason != "" {
+					is = 0
+				}
+				o.Observe(is, s.telemetry.with(attribute.String("transport", string(transport)), attribute.String("reason", reason)))
 			}
 			return nil
 		}))
-}
-
-func one(is bool) int64 {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // attached returns how many events are attached. Stats would ask the kernel about each of them on each processor.

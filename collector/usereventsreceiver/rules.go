@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -114,6 +115,8 @@ type rules struct {
 	text   []byte // of the last look; nil if there was none or no file
 	last   string // what was wrong with the file
 	failed string // why the rules in force are not applied; empty if they are
+	// refused is that openSource could not apply them.
+	refused atomic.Bool
 
 	mu   sync.Mutex
 	list []rule // in force; guarded by mu
@@ -215,7 +218,7 @@ func (s *session) lookAtRules(now time.Time) {
 	if len(expired) > 0 {
 		s.logger.Warn("rules of the file have expired and are not in force", file, zap.Ints("rules", expired))
 	}
-	if changed || s.rules.failed != "" {
+	if s.rules.refused.Swap(false) || changed || s.rules.failed != "" {
 		s.applyRules()
 	}
 }

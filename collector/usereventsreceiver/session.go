@@ -30,7 +30,7 @@ type session struct {
 	outputs   outputs
 	queue     *queue
 	forget    func()
-	lost      lostCounts
+	lost      map[string]uint64 // lost records that were counted since the source was opened, by event
 	rules     rules
 	watching  sync.WaitGroup // of watchRules
 	kernel    kernelState    // used by collect only
@@ -238,16 +238,16 @@ func (s *session) openSource() (source, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.source = src
-	s.lost.begin()
+	s.lost = map[string]uint64{}
 	if s.isStopping() { // Shutdown found no source. Records that were written since it was opened are read all the same.
 		if err := src.Stop(); err != nil {
 			s.source = nil
 			return nil, errors.Join(err, src.Close())
 		}
 	} else if list := s.rules.inForce(); len(list) > 0 {
-		if err := src.Select(s.selections(list)...); err != nil {
-			s.source = nil
-			return nil, errors.Join(err, src.Close())
+		if err := src.Select(s.selections(list)...); err != nil { // the next look at the rules tries again
+			s.rules.refused.Store(true)
+			s.logger.Error("rules are not applied", zap.Error(err))
 		}
 	}
 	return src, nil

@@ -133,11 +133,14 @@ func violations(f file, imported string) (list []string) {
 		"records are bytes with a format, wherever they come from")
 	forbid(f.in("record") && !f.in("record/where") && isOwn && within(own, "record/where"), "conditions are about records")
 	forbid(f.in("uevents") && isOwn && within(own, "encode"), "the kernel's side knows bytes only")
-	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "record", "internal/cgroup", "internal/eventheader", "internal/tracefs", "internal/perf", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
+	forbid(f.in("reader") && !standard(imported) && (!isOwn || !within(own, "tracepoint", "record", "internal/cgroup", "internal/eventheader", "internal/tracefs", "internal/perf", "internal/live", "internal/text", "internal/errno", "internal/memory", "internal/processcontext", "internal/sys")),
 		"the reader knows what is written, not who writes it")
 	forbid(isOwn && within(own, adapters...) && !f.in(adapters...) && !f.in("examples"), "nothing imports an adapter but programs")
 	forbid(isOwn && within(own, append(above, "uevents", "record", "reader")...) && f.in("internal") && !f.in(append(above, testHelpers...)...),
 		"packages uevents, record and reader stand on internal packages, but for those of internal/adapter and internal/tool")
+	forbid(f.in("internal/live") && (isOwn || !standard(imported)), "records that are read live have one form, wherever they come from")
+	forbid(f.in("internal/perf") && isOwn && within(own, "internal/memory") || f.in("internal/memory") && isOwn && within(own, "internal/perf", "internal/tracefs"),
+		"the kernel and shared memory are sources that do not know each other")
 	forbid(isOwn && within(own, "examples") && !f.in("examples"), "nothing imports a program")
 	forbid(within(imported, "testing") && !f.in("internal/kerneltest", "internal/memory/attachtest", "internal/recordtest", "internal/testscale"),
 		"programs do not link package testing, the simulated kernel included")

@@ -1,8 +1,9 @@
 package kerneltest
 
 import (
-	"github.com/userevents/userevents-go/internal/live"
 	"testing"
+
+	"github.com/userevents/userevents-go/internal/live"
 
 	"github.com/stretchr/testify/require"
 

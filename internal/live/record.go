@@ -37,9 +37,7 @@ type Record struct {
 	CgroupPath []byte
 	// Callchain has the return addresses of the user's stack, innermost first, if they are recorded.
 	Callchain []uint64
-	// Raw is the record of the tracepoint, common fields included: offsets in [tracepoint.Format] and of __data_loc
+	// Raw is the record of the tracepoint, common fields included: the offsets of its format and of __data_loc
 	// fields count from its start. Up to 7 undefined bytes follow it.
-	//
-	// [tracepoint.Format]: https://pkg.go.dev/github.com/userevents/userevents-go/tracepoint#Format
 	Raw []byte
 }

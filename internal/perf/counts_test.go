@@ -164,7 +164,7 @@ func TestStatsOfFullRings(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	k := newFakeKernel(0)
 	s, id, src := k.attach(t, &Options{})
-	s.SetProcesses(map[int32]bool{7: true})
+	src.SetProcesses(map[int32]bool{7: true})
 	k.hit(id, 0, 1, "of process 100")
 	e := k.events[len(k.events)-1]
 	e.counts.Matched++

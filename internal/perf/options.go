@@ -78,7 +78,7 @@ func (o *Options) withDefaults() (c Options) {
 type AttachOptions struct {
 	// Filter is a condition in the kernel's syntax, such as status >= 500 && route ~ "/users/*"
 	// (Documentation/trace/events.rst). Empty means no filter. common_pid in a filter is the id of a thread: see
-	// Session.SetProcesses.
+	// Processes.
 	Filter string
 	// Ring is the name of the rings that the event writes to. Events that share rings, by default all of the session,
 	// compete for their room: give important events rings of their own. Where there is not the memory for rings of an eighth
@@ -89,6 +89,9 @@ type AttachOptions struct {
 	PausedRing string
 	// CountOnly counts the event without recording it.
 	CountOnly bool
+	// Processes are the ids of the processes whose samples are delivered; nil means all. The kernel records other processes
+	// too; their samples count as read and excluded.
+	Processes map[int32]bool
 	// Tag is the Tag of the event's records; nil means the Source.
 	Tag any
 	// Later makes Follow not attach to the event now, and ask again at the next poll. Attach ignores it.

@@ -116,7 +116,7 @@ func (s *Session) accept(record raw, r *live.Record) bool {
 	}
 	r.Tag = d.source.tag
 	d.read++
-	if s.only != nil && !s.only[r.PID] {
+	if only := d.source.only; only != nil && !only[r.PID] {
 		d.excluded++
 		return false
 	}

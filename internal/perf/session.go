@@ -35,7 +35,6 @@ type Session struct {
 
 	mu sync.Mutex
 	// Guarded by mu; changes of sources and rings also hold attach.
-	only      map[int32]bool // the processes whose samples are delivered; nil means all
 	closed    bool
 	reading   bool
 	waiting   bool       // in the kernel, with mu unlocked
@@ -108,14 +107,6 @@ func open(fs *tracefs.Dir, o Options, k kernel) (*Session, error) {
 	}
 	go s.watch()
 	return s, nil
-}
-
-// SetProcesses sets the ids of the processes whose samples are delivered; nil, as in a new session, means all. The kernel records other
-// processes too; their samples count as read and excluded. Records of tasks are not affected.
-func (s *Session) SetProcesses(pids map[int32]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.only = pids
 }
 
 // watch polls for new events and CPUs until the session is closed.

@@ -29,16 +29,24 @@ type Source struct {
 	paused   pause         // changes also hold Session.mu
 
 	// Guarded by Session.mu:
-	descriptors []*descriptor // enabled, or with unread records
-	gone        live.Counts   // of the others
-	ended       bool          // by Detach or Close
-	detached    time.Time     // when
-	gap         time.Duration // see Gap
-	told        bool          // by Overran, that there are losses; only after it was detached and completely read
+	descriptors []*descriptor  // enabled, or with unread records
+	gone        live.Counts    // of the others
+	ended       bool           // by Detach or Close
+	detached    time.Time      // when
+	gap         time.Duration  // see Gap
+	only        map[int32]bool // the processes whose samples are delivered; nil means all
+	told        bool           // by Overran, that there are losses; only after it was detached and completely read
 }
 
 // Event returns the tracepoint.
 func (src *Source) Event() *tracefs.Event { return src.tracepoint }
+
+// SetProcesses replaces AttachOptions.Processes, also for records that are unread.
+func (src *Source) SetProcesses(pids map[int32]bool) {
+	src.session.mu.Lock()
+	defer src.session.mu.Unlock()
+	src.only = pids
+}
 
 // Complete reports whether the event is detached, and all its records were read.
 func (src *Source) Complete() bool {
@@ -75,6 +83,7 @@ func (s *Session) Attach(name string, o *AttachOptions) (*Source, error) {
 	if src.o.Tag != nil {
 		src.tag = src.o.Tag
 	}
+	src.only = src.o.Processes
 	s.attach.Lock()
 	defer s.attach.Unlock()
 	if err := src.start(); err != nil {

@@ -309,3 +309,28 @@ func appendDecimal(dst []byte, v float64) (out []byte, ok bool) {
 	}
 	return dst, true
 }
+
+// Short is a text that is appended to many lines. One of up to 24 bytes is copied as a whole, in a few instructions.
+type Short struct {
+	text  []byte
+	short [24]byte
+}
+
+// Set sets the text, which must not change until the next call.
+func (s *Short) Set(text []byte) {
+	s.text = text
+	copy(s.short[:], text)
+}
+
+// Bytes returns the text.
+func (s *Short) Bytes() []byte { return s.text }
+
+// Append appends the text.
+func (s *Short) Append(b []byte) []byte {
+	n, size := len(b), len(s.text)
+	if size > len(s.short) || n+len(s.short) > cap(b) {
+		return append(b, s.text...)
+	}
+	*(*[len(s.short)]byte)(b[n : n+len(s.short)]) = s.short // unlike copy, no call
+	return b[:n+size]
+}

@@ -157,9 +157,9 @@ type value struct {
 
 func (l *leaf) match(rec *record.Record) bool {
 	isPart := l.part != nil && l.part.applies(rec.Kind)
-	if isPart && l.part.id != nil && l.op <= opNotEqual {
-		id := l.part.id(rec)
-		if !isSet(id) {
+	if isPart && l.part.class == idPart && l.op <= opNotEqual {
+		id := l.part.member.Value(rec).Bytes()
+		if id == nil {
 			return l.lacks()
 		}
 		note(&l.found)
@@ -196,7 +196,7 @@ func note(flag *atomic.Bool) {
 // of returns the value of the name, null if the record lacks it.
 func (l *leaf) of(rec *record.Record) record.Value {
 	if l.part != nil && l.part.applies(rec.Kind) {
-		return l.part.of(rec)
+		return l.part.value(rec)
 	}
 	if l.where != inResource {
 		if v, ok := rec.Lookup(l.key); ok {

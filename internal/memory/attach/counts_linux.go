@@ -42,16 +42,28 @@ func (r *Reader) forget(src *Source) {
 	e.seen = false
 }
 
-// forgetEnded moves the counts of events that no program has any more, after a look at their losses.
-func (r *Reader) forgetEnded() {
+// forgetEnded moves the counts of events that no program has any more, after a look at their losses, and reports whether there were any.
+func (r *Reader) forgetEnded() (moved bool) {
 	for name, e := range r.ended {
 		switch {
 		case r.of[name] > 0:
 		case e.seen:
 			r.gone.Add(e.Counts)
 			delete(r.ended, name)
+			moved = true
 		default:
 			e.seen = true
+		}
+	}
+	return moved
+}
+
+// each calls f with each event, also with those of programs that have ended and of which records are left.
+func (r *Reader) each(f func(*Source)) {
+	r.programs.Sources(f)
+	if r.window != nil {
+		for _, src := range r.window.ended {
+			f(src)
 		}
 	}
 }
@@ -63,7 +75,7 @@ func (r *Reader) counts() (list []live.Counts) {
 		counts := e.Counts
 		byName[name] = &counts
 	}
-	r.programs.Sources(func(src *Source) {
+	r.each(func(src *Source) {
 		if byName[src.name] == nil {
 			byName[src.name] = &live.Counts{Name: src.name}
 		}

@@ -82,6 +82,7 @@ type Reader struct {
 	closed   bool
 	found    time.Time     // when programs were last looked for
 	finding  bool          // they are being looked for
+	polled   time.Time     // when the rings were last looked at
 	lost     uint64        // at the last call of Overran
 	paused   time.Duration // at the last call of Overran
 
@@ -168,14 +169,14 @@ func (r *Reader) next() bool {
 		return true
 	}
 	r.find()
-	r.programs.Poll()
+	r.poll()
 	return r.programs.Next(&r.record)
 }
 
 // count counts what programs have written.
 func (r *Reader) count() {
 	r.find()
-	r.programs.Poll()
+	r.poll()
 	for r.nextCounted() {
 	}
 }
@@ -307,10 +308,24 @@ func (r *Reader) attached(src *Source) {
 		r.names.Add(1)
 	}
 	gap := time.Duration(0)
-	if r.finding { // else the program has enabled it before it wrote
+	switch {
+	case r.finding:
 		gap = time.Since(r.found)
+	case !r.expects(src.Declaration.Name): // else the program has enabled it before it wrote
+		gap = time.Since(r.polled)
 	}
 	r.tool.Attached(src, first, gap)
+}
+
+// expects reports whether programs know that an event of the name is selected, before they register it.
+func (r *Reader) expects(name string) bool {
+	return (&Options{Patterns: r.o.Patterns}).wants(Event{Declaration: tracepoint.Declaration{Name: name}})
+}
+
+// poll copies what programs have written.
+func (r *Reader) poll() {
+	r.programs.Poll()
+	r.polled = time.Now()
 }
 
 func (r *Reader) keeps(src *Source) bool {
@@ -395,11 +410,6 @@ func (r *Reader) Stats() (t live.Stats, err error) {
 		r.fill() // programs may have ended since
 	}
 	t.Sources, t.Detached, t.Late = r.counts(), r.gone, r.programs.Late()
-	if r.window != nil {
-		for _, src := range r.window.ended {
-			t.Detached.Add(src.counts())
-		}
-	}
 	return t, nil
 }
 
@@ -409,18 +419,18 @@ func (r *Reader) Overran() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.programs.Renew()
-	r.forgetEnded()
+	moved := r.forgetEnded()
 	lost, paused := r.gone.Lost, r.gone.Paused
 	for _, e := range r.ended {
 		lost += e.Lost
 		paused += e.Paused
 	}
-	r.programs.Sources(func(src *Source) {
-		_, d := src.Limited()
-		lost += src.Lost()
-		paused += d
+	r.each(func(src *Source) {
+		c := src.counts()
+		lost += c.Lost
+		paused += c.Paused
 	})
-	more := lost != r.lost || paused != r.paused
+	more := moved || lost != r.lost || paused != r.paused
 	r.lost, r.paused = lost, paused
 	return more
 }

@@ -100,6 +100,7 @@ type Session struct {
 	losses     *[2]layout.Losses
 	limitKept  uint64 // time of the last keepLimit
 	paused     bool   // Source.Pause has disabled events
+	stopped    bool   // disable was called
 }
 
 // ErrBusy says that as many tools are attached as can be.
@@ -198,7 +199,9 @@ func (s *Session) want(e Event, looked uint64) {
 	if s.o.Attached != nil {
 		s.o.Attached(src)
 	}
-	request.Or(1 << s.i)
+	if !s.stopped { // else it is one that the program enabled before
+		request.Or(1 << s.i)
+	}
 }
 
 // reselect asks about all events again that Update has looked at: first about those that are enabled, which may make room for others.
@@ -413,6 +416,7 @@ func (s *Session) clearWishes() {
 
 // disable disables the events, unless other tools want them.
 func (s *Session) disable() {
+	s.stopped = true
 	s.p.guard(func() {
 		s.clearWishes()
 		s.p.refresh(s.wanted)

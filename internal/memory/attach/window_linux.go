@@ -88,7 +88,7 @@ func (r *Reader) keep() {
 // fill moves to the window what programs have written, and reports whether they have.
 func (r *Reader) fill() (some bool) {
 	r.find()
-	r.programs.Poll()
+	r.poll()
 	for r.nextCounted() {
 		r.window.add(r)
 		some = true

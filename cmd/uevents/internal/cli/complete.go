@@ -65,13 +65,15 @@ func (e *env) completePrograms(cmd *cobra.Command, flag string, pids bool) {
 	})
 }
 
-// completeEvents makes the shell complete names of events that are not on the command line yet, as far as this user may list them.
-func (e *env) completeEvents(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return completeNames(e.declarations(true), args, prefix)
-}
-
-func (e *env) completeKernel(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return completeNames(e.declarations(false), args, prefix)
+// completeEvents makes the shell complete names of events that are not on the command line yet, as far as this user may list them: those of
+// the kernel, and with memory those in shared memory, too.
+func (e *env) completeEvents(memory bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+		for _, d := range e.declarations(memory) {
+			names = append(names, d.Name+"\t"+text.Printable(d.FieldList()))
+		}
+		return completions(names, args, prefix), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // declarations returns those of the kernel's user events, and those in shared memory, as far as this user may list them.
@@ -89,11 +91,4 @@ func (e *env) declarations(memory bool) (list []tracepoint.Declaration) {
 		list = append(list, kernel...)
 	}
 	return list
-}
-
-func completeNames(declarations []tracepoint.Declaration, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
-	for _, d := range declarations {
-		names = append(names, d.Name+"\t"+text.Printable(d.FieldList()))
-	}
-	return completions(names, args, prefix), cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -123,15 +122,6 @@ func anyOf(list []*where.Condition) *where.Condition {
 		return nil
 	}
 	return where.Or(list...)
-}
-
-// pidCondition returns the condition of records that processes have written; nil if there are no processes.
-func pidCondition(pids []int) *where.Condition {
-	var list []string
-	for _, pid := range pids {
-		list = append(list, strconv.Itoa(pid))
-	}
-	return oneOf("pid", list)
 }
 
 // oneOf returns the condition that a part of records is one of many words, nil if there are none.

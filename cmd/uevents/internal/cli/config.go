@@ -57,7 +57,7 @@ of its level; the configurations for perf and trace-cmd leave the second one out
 			if len(args) == 0 {
 				return tools, cobra.ShellCompDirectiveNoFileComp
 			}
-			return e.completeKernel(cmd, args[1:], prefix)
+			return e.completeEvents(false)(cmd, args[1:], prefix)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			i := slices.Index(tools, args[0])

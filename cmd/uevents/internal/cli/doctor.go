@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,9 +59,7 @@ The exit code is that of the first check that failed; warnings do not count.`,
 			for _, c := range checks {
 				if c.Status == statusFail {
 					problems++
-					if first == nil {
-						first = silentError{c.err}
-					}
+					first = cmp.Or[error](first, silentError{c.err})
 				}
 			}
 			code := exitCode(first)
@@ -329,13 +328,7 @@ func (x *examination) histograms() {
 		x.warn(checkHistograms, "CONFIG_HIST_TRIGGERS=n"+instead)
 		return
 	}
-	removeDeadInstances(x.dir, "/proc")
-	name, err := instanceName("doctor", "/proc")
-	if err != nil {
-		x.warn(checkHistograms, err.Error()+instead)
-		return
-	}
-	i, err := x.dir.NewInstance(name)
+	i, err := newInstance(x.dir, "doctor")
 	if err == nil {
 		ev := i.Event(x.any().String())
 		const trigger = "hist:keys=number"

@@ -114,7 +114,7 @@ earlier keep every event of every program until then. It goes on after an event 
 cannot be deleted: a program has it registered, or a tool is attached.`,
 		Example:           `  uevents events delete myapp_request`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: e.completeKernel,
+		ValidArgsFunction: e.completeEvents(false),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := e.kernel("events delete")
 			if err != nil {
@@ -169,7 +169,7 @@ restore does not read it.`,
 			}
 			if format == "json" {
 				listing.Reset()
-				if err := writeJSON(&listing, declarationsJSON(events)); err != nil {
+				if err := writeJSON(&listing, mapped(events, newDeclarationJSON)); err != nil {
 					return err
 				}
 			}
@@ -212,16 +212,12 @@ fields are left as they are. It goes on after an event that cannot be created.`,
   ssh other uevents events save | uevents events restore`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
-			in := e.in
+			var listing []byte
 			if len(args) > 0 && args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return err
-				}
-				defer f.Close()
-				in = f
+				listing, err = os.ReadFile(args[0])
+			} else {
+				listing, err = io.ReadAll(e.in)
 			}
-			listing, err := io.ReadAll(in)
 			if err != nil {
 				return err
 			}
@@ -239,7 +235,7 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if err := dir.Restore(bytes.NewReader(listing)); err != nil {
 				return hintForEvent(err, "NAME")
 			}
-			return e.report(format, declarationsJSON(events), "restored %s", output.Plural(len(events), "event"))
+			return e.report(format, mapped(events, newDeclarationJSON), "restored %s", output.Plural(len(events), "event"))
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")
@@ -273,17 +269,6 @@ type fieldJSON struct {
 
 // newDeclarationJSON returns the declaration of a user event in JSON.
 func newDeclarationJSON(d tracepoint.Declaration) declarationJSON {
-	e := declarationJSON{System: tracepoint.System, Name: d.Name, Declaration: d.String(), Fields: []fieldJSON{}}
-	for _, f := range d.Fields {
-		e.Fields = append(e.Fields, fieldJSON{Name: f.Name, Type: f.Type.String()})
-	}
-	return e
-}
-
-func declarationsJSON(declarations []tracepoint.Declaration) []declarationJSON {
-	list := []declarationJSON{}
-	for _, d := range declarations {
-		list = append(list, newDeclarationJSON(d))
-	}
-	return list
+	fields := mapped(d.Fields, func(f tracepoint.Field) fieldJSON { return fieldJSON{Name: f.Name, Type: f.Type.String()} })
+	return declarationJSON{System: tracepoint.System, Name: d.Name, Declaration: d.String(), Fields: fields}
 }

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -81,30 +83,30 @@ Formats (--format):
 }
 
 // flightOptions returns what the command line asks for. Errors are about that.
-func (f *flightFlags) flightOptions(patterns []string) (fo flight.Options, kept keep, rate flight.Rate, err error) {
+func (f *flightFlags) flightOptions(patterns []string) (fo flight.Options, kept keep, limiter *rate.Limiter, err error) {
 	if kept, err = parseKeep(f.keep); err != nil {
-		return fo, kept, rate, usageError{fmt.Errorf("--keep: %w", err)}
+		return fo, kept, nil, usageError{fmt.Errorf("--keep: %w", err)}
 	}
-	if rate, err = flight.ParseRate(f.atMost); err != nil {
-		return fo, kept, rate, usageError{fmt.Errorf("--at-most: %w", err)}
+	if limiter, err = flight.ParseRate(f.atMost); err != nil {
+		return fo, kept, nil, usageError{fmt.Errorf("--at-most: %w", err)}
 	}
 	switch {
 	case f.dumps < 0 || f.duration < 0:
-		return fo, kept, rate, usageError{errors.New("--count and --duration cannot be negative")}
+		return fo, kept, nil, usageError{errors.New("--count and --duration cannot be negative")}
 	case f.weight != "" && f.format != "pb.gz":
-		return fo, kept, rate, usageError{errors.New("--weight is for profiles: --format pb.gz")}
+		return fo, kept, nil, usageError{errors.New("--weight is for profiles: --format pb.gz")}
 	}
 	o, err := f.options(patterns)
 	if err == nil {
 		err = f.tail.parse()
 	}
 	if err != nil {
-		return fo, kept, rate, err
+		return fo, kept, nil, err
 	}
 	o.Callchain = f.stack || f.format == "pb.gz"
 	fo = flight.Options{Reader: *o, Keep: kept.age, TriggerEvents: f.triggerEvents, Tail: f.tail.o}
 	fo.Trigger, err = f.triggerCondition(o.Where)
-	return fo, kept, rate, err
+	return fo, kept, limiter, err
 }
 
 // triggerCondition returns the condition on records that trigger, nil if there is none: only records that are selected do.
@@ -149,7 +151,7 @@ func tryToWrite(directory string) error {
 }
 
 func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []string) error {
-	o, kept, rate, err := f.flightOptions(patterns)
+	o, kept, limiter, err := f.flightOptions(patterns)
 	if err != nil {
 		return err
 	}
@@ -179,11 +181,12 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 		signal.Notify(signals, dumpSignals...)
 		defer signal.Stop(signals)
 	}
-	p := &pilot{e: e, f: f, command: command, limiter: flight.NewLimiter(rate), notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
-	p.recording = recordingOptions{clocks: perfetto.MachineClocks, weight: f.weight}
+	p := &pilot{e: e, f: f, command: command, limiter: limiter, notes: notes{w: e.err, buffer: o.Reader.BufferSize}}
+	recording := &recordingOptions{clocks: perfetto.MachineClocks, weight: f.weight}
 	if o.Reader.Callchain {
-		p.recording.stack = symbols.New()
+		recording.stack = symbols.New()
 	}
+	p.into = rotation{now: e.now, o: recording, base: filepath.Join(f.directory, "flight-"), suffix: "." + f.format}
 	p.names = []missingNames{{e: e, where: o.Reader.Where, flags: &f.conditionFlags}, {e: e, where: o.Trigger}}
 	if o.Tail != nil {
 		p.names = append(p.names, missingNames{e: e, where: o.Tail.When})

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/flight"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
@@ -21,13 +22,13 @@ import (
 
 // pilot writes a file for each cause that the recorder reports.
 type pilot struct {
-	e         *env
-	f         *flightFlags
-	command   []string
-	recorder  *flight.Recorder
-	recording recordingOptions
-	limiter   *flight.Limiter
-	names     []missingNames // of the condition on what is kept, of the trigger, and of --when
+	e        *env
+	f        *flightFlags
+	command  []string
+	recorder *flight.Recorder
+	into     rotation // begins the files
+	limiter  *rate.Limiter
+	names    []missingNames // of the condition on what is kept, of the trigger, and of --when
 
 	mu    sync.Mutex
 	notes notes // guarded by mu: the goroutine of the trigger reports, too
@@ -82,10 +83,7 @@ func (p *pilot) armed(o *flight.Options) error {
 		if len(trigger.Events) > 0 {
 			p.e.sayUnmatched(o.TriggerEvents, namesOf(trigger.Events), !o.Reader.NoFollow)
 		}
-		var names []string
-		for _, s := range trigger.Events {
-			names = append(names, text.Printable(shortName(s.Name)))
-		}
+		names := mapped(trigger.Events, func(s reader.EventStats) string { return text.Printable(shortName(s.Name)) })
 		if len(names) == 0 {
 			names = append(names, "an event that is not there yet")
 			if similar := p.e.didYouMean(o.TriggerEvents); similar != "" {
@@ -154,7 +152,7 @@ func (p *pilot) fly(ctx context.Context) error {
 
 // caused writes a file, unless there are too many triggers.
 func (p *pilot) caused(ctx context.Context, cause flight.Cause) error {
-	if cause.Event != "" && !p.limiter.Allow(time.Unix(0, int64(cause.Monotonic))) {
+	if cause.Event != "" && !p.limiter.AllowN(time.Unix(0, int64(cause.Monotonic)), 1) {
 		p.hold(cause)
 		return nil
 	}
@@ -209,7 +207,8 @@ func describeCause(cause *flight.Cause) string {
 // dump writes a file. It removes a file without records, and reports one that it cannot write: the next one may find room.
 func (p *pilot) dump(ctx context.Context, cause flight.Cause) error {
 	p.said = p.held
-	r, err := p.create(ctx)
+	p.into.ctx = ctx
+	r, err := p.into.begin()
 	if err != nil {
 		p.failed(&cause, err)
 		return nil
@@ -263,21 +262,6 @@ func (p *pilot) unwrittenError() error {
 		return nil
 	}
 	return fmt.Errorf("%s could not be written, the last one: %w", output.Plural(p.unwritten, "file"), p.fileErr)
-}
-
-func (p *pilot) create(ctx context.Context) (*recording, error) {
-	base := filepath.Join(p.f.directory, "flight-"+p.e.now().UTC().Format(fileTime))
-	for n := 1; ; n++ {
-		path := base + "." + p.f.format
-		if n > 1 {
-			path = fmt.Sprintf("%s-%d.%s", base, n, p.f.format)
-		}
-		r, err := createRecording(ctx, path, &p.recording)
-		if n < 100 && errors.Is(err, os.ErrExist) {
-			continue
-		}
-		return r, err
-	}
 }
 
 func (p *pilot) summary() error {

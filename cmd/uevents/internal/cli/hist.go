@@ -62,7 +62,7 @@ Instances whose uevents was killed are removed at the next start.`,
   uevents hist myapp_http_request --by latency_ns --log2
   uevents hist myapp_sql --by table --when 'level >= error'`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: e.completeEvents,
+		ValidArgsFunction: e.completeEvents(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.duration <= 0 || f.rows < 0:
@@ -231,11 +231,8 @@ func (e *env) printHistogram(h *histogram, rows int) error {
 	if h.Sum != "" {
 		table.Header = append(table.Header, "MEAN", "TOTAL")
 	}
-	for _, r := range h.Rows {
-		if r.Percentiles != nil {
-			table.Header = append(table.Header, "P50", "P90", "P99", "MAX")
-			break
-		}
+	if slices.ContainsFunc(h.Rows, func(r histRow) bool { return r.Percentiles != nil }) {
+		table.Header = append(table.Header, "P50", "P90", "P99", "MAX")
 	}
 	table.Right = map[int]bool{}
 	for i := len(h.By); i < len(table.Header); i++ {

@@ -190,7 +190,7 @@ func TestManyValues(t *testing.T) {
 	var rows histRows
 	for range 2 {
 		for n := range maxHistRows + 3 {
-			rows.add([]string{strconv.Itoa(n)}, new(2.0), false)
+			rows.add(histRow{Keys: []string{strconv.Itoa(n)}, Hits: 1, Sum: 2, Numbers: 1})
 		}
 	}
 	list := rows.list()
@@ -205,12 +205,12 @@ func TestLongValues(t *testing.T) {
 	var rows histRows
 	value := strings.Repeat("x", 1<<10)
 	for n := range maxHistRows {
-		rows.add([]string{strconv.Itoa(n) + value}, nil, false)
+		rows.add(histRow{Keys: []string{strconv.Itoa(n) + value}, Hits: 1})
 	}
 	assert.LessOrEqual(t, rows.bytes, maxHistBytes)
 	assert.Greater(t, rows.bytes, maxHistBytes/2)
 	assert.EqualValues(t, maxHistRows-len(rows.rows), rows.dropped)
-	rows.add([]string{"0" + value}, nil, false)
+	rows.add(histRow{Keys: []string{"0" + value}, Hits: 1})
 	assert.EqualValues(t, 2, rows.rows["0"+value].Hits, "values that have a row are counted")
 }
 
@@ -267,7 +267,7 @@ Totals:
 	require.NoError(t, kernel.parse(text, &histTask{by: []histField{fieldOf("u64", "latency_ns")}, log2: true}))
 	var rows histRows
 	for _, v := range []int64{0, 1, 2, 3, 4, 5, 1_000_000, math.MaxInt64, -1, -5} {
-		rows.add([]string{log2Key(v)}, nil, false)
+		rows.add(histRow{Keys: []string{log2Key(v)}, Hits: 1})
 	}
 	for _, h := range []*histogram{kernel, {Rows: rows.list()}} {
 		assert.NoError(t, h.ranges(&histFlags{by: []string{"latency_ns"}}))

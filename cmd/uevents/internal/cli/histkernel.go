@@ -92,12 +92,7 @@ func (h *histogram) inKernel(ctx context.Context, dir *tracefs.Dir, event *trace
 	if _, err := os.Stat(event.Path("hist")); errors.Is(err, fs.ErrNotExist) {
 		return "the kernel has no histograms (CONFIG_HIST_TRIGGERS=n)", nil
 	}
-	removeDeadInstances(dir, "/proc")
-	name, err := instanceName("hist", "/proc")
-	if err != nil {
-		return "", err
-	}
-	i, err := dir.NewInstance(name)
+	i, err := newInstance(dir, "hist")
 	if errors.Is(err, fs.ErrPermission) {
 		return "this user may not make trace instances", nil
 	} else if err != nil {
@@ -220,12 +215,8 @@ func (h *histogram) add(rows *histRows, task *histTask, entry histRow) {
 	}
 	if lacks == len(task.by) {
 		h.Without += entry.Hits
-	} else if row := rows.of(entry.Keys); row != nil {
-		row.Hits += entry.Hits
-		row.Sum += entry.Sum
-		row.Numbers += entry.Numbers
 	} else {
-		rows.dropped += entry.Hits
+		rows.add(entry)
 	}
 }
 
@@ -297,6 +288,16 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // They tell which instances were left by killed processes.
 var ownInstance = regexp.MustCompile(`^uevents_(?:hist|doctor)_(\d+)_(\d+)_(\d+)$`)
 
+// newInstance returns a new instance for a command, and removes those that killed processes have left.
+func newInstance(dir *tracefs.Dir, command string) (*tracefs.Instance, error) {
+	removeDeadInstances(dir, "/proc")
+	name, err := instanceName(command, "/proc")
+	if err != nil {
+		return nil, err
+	}
+	return dir.NewInstance(name)
+}
+
 func instanceName(command, proc string) (string, error) {
 	start, err := startTime(proc, "self")
 	if err != nil {
@@ -315,13 +316,17 @@ func startTime(proc, pid string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The second field is the name in parentheses, which can hold any byte. The 22nd is the start time:
-	// proc_pid_stat(5).
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	fields := statFields(string(stat))
 	if len(fields) < 20 {
 		return "", fmt.Errorf("reading /proc/%s/stat: %w", pid, syscall.EIO)
 	}
 	return fields[19], nil
+}
+
+// statFields returns the fields of /proc/PID/stat from the third one on: proc_pid_stat(5). The second one is the name in parentheses, which
+// can have any character.
+func statFields(stat string) []string {
+	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 }
 
 func pidNamespace(proc string) (string, error) {

@@ -68,11 +68,8 @@ type histValue struct {
 }
 
 func newHistCounter(f *histFlags) histCounter {
-	c := histCounter{f: f, sum: histValue{f.sum, where.ValueOf(f.sum)}}
-	for _, name := range f.by {
-		c.by = append(c.by, histValue{name, where.ValueOf(name)})
-	}
-	return c
+	value := func(name string) histValue { return histValue{name, where.ValueOf(name)} }
+	return histCounter{f: f, sum: value(f.sum), by: mapped(f.by, value)}
 }
 
 func (c *histCounter) add(ev *record.Record) error {
@@ -99,21 +96,22 @@ func (c *histCounter) add(ev *record.Record) error {
 		c.without++
 		return nil
 	}
-	if c.f.sum == "" {
-		c.rows.add(c.keys, nil, false)
-		return nil
+	entry := histRow{Keys: c.keys, Hits: 1}
+	if c.f.sum != "" {
+		v, _, err := c.value(ev, c.sum)
+		if err != nil {
+			return err
+		}
+		if n, ok := number(v); ok {
+			entry.Sum, entry.Numbers = n, 1
+		} else {
+			c.unsummed++
+		}
 	}
-	v, _, err := c.value(ev, c.sum)
-	if err != nil {
-		return err
+	row := c.rows.add(entry)
+	if c.f.percentiles && row != nil && entry.Numbers > 0 && row.sketch.add(entry.Sum, c.rows.buckets < maxHistBuckets) {
+		c.rows.buckets++
 	}
-	n, ok := number(v)
-	if !ok {
-		c.unsummed++
-		c.rows.add(c.keys, nil, false)
-		return nil
-	}
-	c.rows.add(c.keys, &n, c.f.percentiles)
 	return nil
 }
 
@@ -161,37 +159,26 @@ const (
 	maxHistBuckets = 1 << 20
 )
 
-// of returns the row of keys, which may be new; nil if there is no room for it.
-func (r *histRows) of(keys []string) *histRow {
-	key := strings.Join(keys, "\n") // which printable texts do not have
+// add adds records to the row of their keys, and returns that row. It returns nil if there is no room for a new one.
+func (r *histRows) add(entry histRow) *histRow {
+	key := strings.Join(entry.Keys, "\n") // which printable texts do not have
 	row := r.rows[key]
-	if row == nil && len(r.rows) < maxHistRows && r.bytes+len(key) <= maxHistBytes {
+	if row == nil {
+		if len(r.rows) >= maxHistRows || r.bytes+len(key) > maxHistBytes {
+			r.dropped += entry.Hits
+			return nil
+		}
 		if r.rows == nil {
 			r.rows = map[string]*histRow{}
 		}
-		row = &histRow{Keys: slices.Clone(keys)}
+		row = &histRow{Keys: slices.Clone(entry.Keys)}
 		r.rows[key] = row
 		r.bytes += len(key)
 	}
+	row.Hits += entry.Hits
+	row.Sum += entry.Sum
+	row.Numbers += entry.Numbers
 	return row
-}
-
-// add counts a record, and the number that it has to sum up, if any, of which there can be percentiles.
-func (r *histRows) add(keys []string, n *float64, percentiles bool) {
-	row := r.of(keys)
-	if row == nil {
-		r.dropped++
-		return
-	}
-	row.Hits++
-	if n == nil {
-		return
-	}
-	row.Numbers++
-	row.Sum += *n
-	if percentiles && row.sketch.add(*n, r.buckets < maxHistBuckets) {
-		r.buckets++
-	}
 }
 
 // list returns the rows, the most frequent first.

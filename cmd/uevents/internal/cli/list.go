@@ -34,7 +34,7 @@ underscore, or a glob such as '*_error'.`,
 		Example: `  uevents list
   uevents list myapp
   uevents list -o json | jq -r '.[] | select(.source == "slog") | .name'`,
-		ValidArgsFunction: e.completeEvents,
+		ValidArgsFunction: e.completeEvents(true),
 		RunE: func(_ *cobra.Command, args []string) error {
 			match, err := reader.Match(orAll(args)...)
 			if err != nil {
@@ -52,23 +52,24 @@ underscore, or a glob such as '*_error'.`,
 			if len(list) == 0 {
 				sayNamespace(e.say)
 			}
-			var names []string
-			for _, ev := range list {
-				names = append(names, ev.system+":"+ev.name)
-			}
-			e.sayUnmatched(args, names, false)
+			e.sayUnmatched(args, mapped(list, func(ev event) string { return ev.system + ":" + ev.name }), false)
 			if format == "json" {
-				all := []eventJSON{}
-				for _, ev := range list {
-					all = append(all, newEventJSON(ev))
-				}
-				return writeJSON(e.out, all)
+				return writeJSON(e.out, mapped(list, newEventJSON))
 			}
 			return e.printEvents(list)
 		},
 	}
 	outputFlag(cmd, &format, "text", "json")
 	return cmd
+}
+
+// mapped returns the results of f for the elements of a list, never nil: JSON shows an empty list.
+func mapped[T, U any](list []T, f func(T) U) []U {
+	results := make([]U, 0, len(list))
+	for _, v := range list {
+		results = append(results, f(v))
+	}
+	return results
 }
 
 // sayNotListed says why the kernel's events are not in a list. A kernel without user_events has none.
@@ -191,9 +192,7 @@ func kernelEvents(dir *tracefs.Dir, match func(system, name string) bool) (list 
 		}
 		list = append(list, ev)
 	}
-	slices.SortFunc(list, func(a, b event) int {
-		return strings.Compare(a.name+"\x00"+a.system, b.name+"\x00"+b.system)
-	})
+	slices.SortFunc(list, func(a, b event) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.system, b.system)) })
 	return list, nil
 }
 
@@ -233,7 +232,7 @@ type memoryEvent struct {
 	enabled     bool // by a tool
 }
 
-// memoryEvents returns the matching events in shared memory, sorted by name. Programs share those with the same declaration. refused is
+// memoryEvents returns the matching events in shared memory. Programs share those with the same declaration. refused is
 // that this user may not look into some processes, or nil.
 func memoryEvents(match func(system, name string) bool) (list []event, refused, err error) {
 	programs, refused, err := memoryPrograms()
@@ -266,7 +265,6 @@ func memoryEvents(match func(system, name string) bool) (list []event, refused, 
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b event) int { return strings.Compare(a.name, b.name) })
 	return list, refused, nil
 }
 

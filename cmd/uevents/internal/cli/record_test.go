@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
@@ -397,15 +396,14 @@ func TestReplay(t *testing.T) {
 // TestReplayPerfData: what a recording of perf says beside its records is shown, and one malformed record does not end it.
 func TestReplayPerfData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.perf.data")
-	var recording perfdatatest.Recording
-	id := recording.Event("user_events", statusEvent)
+	var recording perfData
 	for _, raw := range []string{"\x07\x00\x00\x00\xc8\x00\x00\x00", "\x07\x00", "\x07\x00\x00\x00\xc9\x00\x00\x00"} {
 		ev := newRecord("", 0)
 		ev.Raw = []byte(raw)
-		recording.Add(id, &ev)
+		recording.add(&ev)
 	}
-	recording.Lost(id, 1204, time.Unix(1e9, 5))
-	require.NoError(t, os.WriteFile(path, recording.File(), 0o600))
+	recording.lost(1204, time.Unix(1e9, 5))
+	require.NoError(t, os.WriteFile(path, recording.file(), 0o600))
 	code, out, errs := (&feed{}).run(t, "replay", path, "-o", "json")
 	assert.Equal(t, 0, code, "no part of the file is damaged")
 	assert.Equal(t, []string{`{"status":200}`, `{"status":201}`}, regexp.MustCompile(`{"status":.*?}`).FindAllString(out, -1))

@@ -48,11 +48,11 @@ func openText(name string) func(io.Writer, *recordingOptions) (output.Writer, er
 }
 
 func openPerfetto(to io.Writer, o *recordingOptions) (output.Writer, error) {
-	return perfetto.NewWriter(to, perfetto.Options{Clocks: o.clocks}), nil
+	return perfetto.NewWriter(to, o.clocks), nil
 }
 
 func openProfile(to io.Writer, o *recordingOptions) (output.Writer, error) {
-	return profile.NewWriter(to, profile.Options{Symbols: o.stack, Weight: o.weight}), nil
+	return profile.NewWriter(to, o.stack, o.weight), nil
 }
 
 func (r *recording) open() (output.Writer, error) {
@@ -229,12 +229,7 @@ func (r *recording) written() (n int64) {
 	return n
 }
 
-func (r *recording) names() (list []string) {
-	for _, f := range r.files {
-		list = append(list, f.Name())
-	}
-	return list
-}
+func (r *recording) names() []string { return mapped(r.files, (*recordedFile).Name) }
 
 func (r *recording) wrote(what string) string {
 	names := r.names()
@@ -377,14 +372,9 @@ func formatOf(path, name string) (*recordingFormat, error) {
 }
 
 // name returns the name of the format: its suffix without the dot.
-func (f *recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
+func (f recordingFormat) name() string { return strings.TrimPrefix(f.suffix, ".") }
 
-func formatNames() (names []string) {
-	for i := range recordingFormats {
-		names = append(names, recordingFormats[i].name())
-	}
-	return names
-}
+func formatNames() []string { return mapped(recordingFormats, recordingFormat.name) }
 
 func formatsHelp() string {
 	var b strings.Builder

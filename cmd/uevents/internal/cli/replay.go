@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ Formats of --to:
 func (e *env) replay(ctx context.Context, f *replayFlags, paths []string) error {
 	var selected replaySelection
 	var err error
-	if selected.where, err = f.condition(pidCondition(f.pids)); err != nil {
+	if selected.where, err = f.condition(oneOf("pid", mapped(f.pids, strconv.Itoa))); err != nil {
 		return err
 	}
 	if selected.times, err = f.times.timeRange(e.now()); err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/internal/syncbuffer"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/record"
@@ -42,10 +41,6 @@ func (p *plannedRecord) event() *record.Record {
 	return &ev
 }
 
-// statusEvent is the format of an event with a status, as perf.data has it.
-const statusEvent = "name: myapp_x\nID: 7\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n" +
-	"\tfield:u32 status;\toffset:4;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n"
-
 // writePlanned writes a file of JSON lines, or a perf.data, complete or of a killed program.
 func writePlanned(t *testing.T, path string, killed bool, records []plannedRecord) {
 	t.Helper()
@@ -58,15 +53,14 @@ func writePlanned(t *testing.T, path string, killed bool, records []plannedRecor
 		}
 		require.NoError(t, w.Close())
 	} else {
-		var r perfdatatest.Recording
-		id := r.Event("user_events", statusEvent)
+		var r perfData
 		for i := range records {
-			r.Add(id, records[i].event())
+			r.add(records[i].event())
 		}
 		if killed {
-			content.Write(r.Stream())
+			content.Write(r.stream())
 		} else {
-			content.Write(r.File())
+			content.Write(r.file())
 		}
 	}
 	require.NoError(t, os.WriteFile(path, content.Bytes(), 0o600))
@@ -319,16 +313,15 @@ func damagedLines(t *testing.T) *damaged {
 // damagedPerfData is a recording of perf.data, of a program that was killed, or of one that completed the file.
 func damagedPerfData(t *testing.T, killed bool) *damaged {
 	d := &damaged{t: t, name: "x.perf.data"}
-	var r perfdatatest.Recording
-	id := r.Event("user_events", statusEvent)
+	var r perfData
 	for i := range uint32(5) {
 		ev := newRecord("", 0)
 		ev.Monotonic, ev.Raw = uint64(1000+i), binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i)
-		r.Add(id, &ev)
+		r.add(&ev)
 		d.shown = append(d.shown, fmt.Sprint(1000+i))
 	}
-	if d.whole = r.File(); killed {
-		d.whole = r.Stream()
+	if d.whole = r.file(); killed {
+		d.whole = r.stream()
 	}
 	for i := range uint32(5) {
 		raw := bytes.Index(d.whole, binary.NativeEndian.AppendUint32([]byte{7, 0, 0, 0}, 1000+i))

@@ -119,7 +119,7 @@ func (s *selection) addEvents(e *env, cmd *cobra.Command) {
 	flags.BoolVar(&s.noFollow, "no-follow", false, "leave out events that appear later")
 	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events of the kernel, or of a program in shared memory", maxEvents))
 	s.addConditions(e, cmd)
-	cmd.ValidArgsFunction = e.completeEvents
+	cmd.ValidArgsFunction = e.completeEvents(true)
 }
 
 // addRecords adds the flags that select records of these events.

@@ -122,21 +122,25 @@ func (s *session) read() error {
 	}
 	next, waits := s.schedule(), true
 	poll := func() {
-		if s.eager && waits {
-			waits = false
-			s.source.SetDeadline(time.Unix(0, 0)) // Next does not wait
-		}
+		waits = false
+		s.source.SetDeadline(time.Unix(0, 0)) // Next does not wait
 	}
-	poll()
+	if s.eager {
+		poll()
+	}
 	var ev record.Record
 	for n := 1; ; n++ {
 		err := s.source.Next(&ev)
-		none := errors.Is(err, os.ErrDeadlineExceeded)
+		none := err != nil && errors.Is(err, os.ErrDeadlineExceeded)
 		switch {
 		case err == nil:
-			poll()
-			if err := s.done(s.handle(&ev)); err != nil {
-				return err
+			if waits && s.eager {
+				poll()
+			}
+			if err := s.handle(&ev); err != nil {
+				if err := s.done(err); err != nil {
+					return err
+				}
 			}
 		case !none:
 			return err
@@ -147,7 +151,7 @@ func (s *session) read() error {
 					return err
 				}
 			}
-			if next, waits = s.schedule(), true; !none {
+			if next, waits = s.schedule(), true; s.eager && !none {
 				poll()
 			}
 		}

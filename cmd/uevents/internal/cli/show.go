@@ -31,7 +31,7 @@ sched:sched_switch.`,
 		Example: `  uevents show myapp_http_request
   uevents watch myapp_http_request --where 'status >= 500 and route ~ "/users/*"'`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: e.completeEvents,
+		ValidArgsFunction: e.completeEvents(true),
 		RunE: func(_ *cobra.Command, args []string) error {
 			found, err := e.find(args[0])
 			if err != nil {
@@ -97,37 +97,29 @@ func (e *env) find(name string) ([]event, error) {
 }
 
 func (e *env) describe(ev event) (*shownEvent, error) {
+	shown := &shownEvent{eventJSON: newEventJSON(ev), ID: ev.format.ID, Instances: []instanceJSON{}, Format: ev.format.String()}
+	shown.Fields = mapped(ev.format.Fields, func(f tracepoint.FormatField) fieldJSON {
+		return fieldJSON{f.Name, f.Type.String(), f.Offset, f.Size, operators(f.Type, ev.textFilters)}
+	})
 	if ev.transport() == uevents.TransportMemory {
-		shown := newShownEvent(ev)
-		shown.Format = ev.format.String()
 		return shown, nil
 	}
 	dir, err := e.dir()
 	if err != nil {
 		return nil, err
 	}
-	return describeKernel(dir, ev)
+	return shown, shown.addKernel(dir)
 }
 
-func newShownEvent(ev event) *shownEvent {
-	shown := &shownEvent{eventJSON: newEventJSON(ev), ID: ev.format.ID, Instances: []instanceJSON{}}
-	shown.Fields = []fieldJSON{}
-	for _, f := range ev.format.Fields {
-		shown.Fields = append(shown.Fields, fieldJSON{f.Name, f.Type.String(), f.Offset, f.Size, operators(f.Type, ev.textFilters)})
-	}
-	return shown
-}
-
-// describeKernel adds what the kernel knows about an event.
-func describeKernel(dir *tracefs.Dir, ev event) (shown *shownEvent, err error) {
-	shown = newShownEvent(ev)
-	name := ev.system + ":" + ev.name
+// addKernel adds what the kernel knows about an event.
+func (shown *shownEvent) addKernel(dir *tracefs.Dir) (err error) {
+	name := shown.System + ":" + shown.Name
 	if shown.Format, err = dir.Event(name).FormatText(); err != nil {
-		return nil, hintForList(err)
+		return hintForList(err)
 	}
 	names, err := dir.Instances()
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		return nil, err
+		return err
 	}
 	for _, n := range append([]string{""}, names...) {
 		i := dir.Top()
@@ -141,7 +133,7 @@ func describeKernel(dir *tracefs.Dir, ev event) (shown *shownEvent, err error) {
 			shown.Instances = append(shown.Instances, in)
 		}
 	}
-	return shown, nil
+	return nil
 }
 
 // noEvent is the error for an event that does not exist, as far as this user may look. A name that begins those of others was meant as a
@@ -173,9 +165,7 @@ func (e *env) noEvent(name string, not missing) error {
 func (e *env) namesOf(patterns ...string) (names []string) {
 	if match, err := reader.Match(patterns...); err == nil {
 		list, _, _ := e.events(match)
-		for _, ev := range list {
-			names = append(names, text.Printable(ev.name))
-		}
+		names = mapped(list, func(ev event) string { return text.Printable(ev.name) })
 	}
 	return names
 }

@@ -191,11 +191,8 @@ func (e *env) sayUnmatched(patterns, events []string, follow bool) {
 }
 
 // namesOf returns the names of events, SYSTEM:NAME.
-func namesOf(events []reader.EventStats) (names []string) {
-	for i := range events {
-		names = append(names, events[i].Name)
-	}
-	return names
+func namesOf(events []reader.EventStats) []string {
+	return mapped(events, func(s reader.EventStats) string { return s.Name })
 }
 
 // similarPatterns returns patterns that events match, similar to those that none does: names of events, and beginnings of names.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -23,8 +22,8 @@ func foreground() bool {
 }
 
 func isForeground(stat string) bool {
-	const group, terminal, terminalGroup = 2, 4, 5 // after the name, which can have any character
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	const group, terminal, terminalGroup = 2, 4, 5
+	fields := statFields(stat)
 	return len(fields) > terminalGroup && fields[terminal] != "0" && fields[group] == fields[terminalGroup]
 }
 

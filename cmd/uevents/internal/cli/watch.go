@@ -181,7 +181,7 @@ func (e *env) newWatcher(f *watchFlags, patterns []string) (*watcher, *reader.Op
 	if err := f.tail.parse(); err != nil {
 		return nil, nil, err
 	}
-	w.handle, w.session.tick, w.session.close, w.eager = w.event, w.flush, w.printer.close, true
+	w.handle, w.tick, w.session.close, w.eager = w.event, w.flush, w.printer.close, true
 	o.Notify = w.notice
 	return w, o, nil
 }

@@ -170,16 +170,10 @@ func hintForName(err error) error {
 }
 
 // containerNames returns the names of containers, and the first digits of the ids of those without.
-func containerNames(s *workload.Snapshot) (names []string) {
-	for _, c := range s.Containers {
-		names = append(names, cmp.Or(c.Name, c.ID[:12])+"\t"+c.String())
-	}
-	return names
+func containerNames(s *workload.Snapshot) []string {
+	return mapped(s.Containers, func(c workload.Container) string { return cmp.Or(c.Name, c.ID[:12]) + "\t" + c.String() })
 }
 
-func podNames(s *workload.Snapshot) (names []string) {
-	for _, p := range s.Pods {
-		names = append(names, p.Namespace+"/"+p.Name+"\t"+p.UID)
-	}
-	return names
+func podNames(s *workload.Snapshot) []string {
+	return mapped(s.Pods, func(p workload.Pod) string { return p.Namespace + "/" + p.Name + "\t" + p.UID })
 }

@@ -122,7 +122,7 @@ func TestFlight(t *testing.T) {
 
 	table := symbols.New()
 	var profiled bytes.Buffer
-	cause, d, w := triggered(t, r, a, pprof.NewWriter(&profiled, pprof.Options{Symbols: table}))
+	cause, d, w := triggered(t, r, a, pprof.NewWriter(&profiled, table, ""))
 	assert.Equal(t, "user_events:flighta_request", cause.Event)
 	assert.Equal(t, a.pid, cause.Process.PID)
 	assert.Equal(t, map[string]map[int32]int{

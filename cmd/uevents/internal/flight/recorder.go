@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
@@ -303,14 +305,9 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Rate limits the frequency of an action: N times at once, and N times in each period. The zero Rate has no limit.
-type Rate struct {
-	N   int
-	Per time.Duration
-}
-
-// ParseRate parses a rate such as 2/h, 10/m or 1/90s.
-func ParseRate(s string) (Rate, error) {
+// ParseRate parses a rate such as 2/h, 10/m or 1/90s: as many at once, and as many in each period. The limiter takes any clock that is not
+// set back.
+func ParseRate(s string) (*rate.Limiter, error) {
 	count, per, ok := strings.Cut(s, "/")
 	n, err := strconv.Atoi(count)
 	if per != "" && strings.Trim(per, "smh") == "" {
@@ -318,34 +315,7 @@ func ParseRate(s string) (Rate, error) {
 	}
 	d, perErr := time.ParseDuration(per)
 	if !ok || err != nil || perErr != nil || n <= 0 || d <= 0 {
-		return Rate{}, fmt.Errorf("%q is no rate, such as 2/h or 1/90s", s)
+		return nil, fmt.Errorf("%q is no rate, such as 2/h or 1/90s", s)
 	}
-	return Rate{n, d}, nil
-}
-
-// Limiter enforces a rate.
-type Limiter struct {
-	rate Rate
-	left float64
-	last time.Time
-}
-
-// NewLimiter returns a limiter of a rate.
-func NewLimiter(r Rate) *Limiter { return &Limiter{rate: r, left: float64(r.N)} }
-
-// Allow reports whether one more may happen now. The time may be that of any clock; while one is set back, no time passes.
-func (l *Limiter) Allow(now time.Time) bool {
-	if l.rate == (Rate{}) {
-		return true
-	}
-	if !l.last.IsZero() {
-		l.left += max(0, now.Sub(l.last)).Seconds() / l.rate.Per.Seconds() * float64(l.rate.N)
-		l.left = min(l.left, float64(l.rate.N))
-	}
-	l.last = now
-	if l.left < 1 {
-		return false
-	}
-	l.left--
-	return true
+	return rate.NewLimiter(rate.Limit(float64(n)/d.Seconds()), n), nil
 }

@@ -30,7 +30,7 @@ type Reader struct {
 	lines  *bufio.Reader
 	long   []byte // a line that is longer than the buffer of lines
 	number int
-	parser output.Parser
+	parser record.Parser
 }
 
 // NewReader returns a Reader of a file.
@@ -42,7 +42,7 @@ func NewReader(r io.Reader) *Reader {
 // the number of the line, it continues with the next line. An incomplete last line, as in the recording of a killed
 // process, is such an error.
 //
-// ev is valid until the next call: see [output.Parser.Parse]. Types that JSON does not have change: bytes become base64 texts, and a float
+// ev is valid until the next call: see [record.Parser.Parse]. Types that JSON does not have change: bytes become base64 texts, and a float
 // without fraction becomes an integer.
 func (r *Reader) Next(ev *record.Record) error {
 	for {
@@ -58,12 +58,16 @@ func (r *Reader) Next(ev *record.Record) error {
 				continue
 			}
 		}
-		lost, err := r.parser.Parse(line, ev)
+		malformed := r.parser.Parse(line, ev)
+		if malformed == nil {
+			return nil
+		}
+		lost, err := output.ParseLost(line)
 		if err != nil {
 			return r.malformed(err)
 		}
 		if lost == nil {
-			return nil
+			return r.malformed(malformed)
 		}
 		if r.Lost != nil {
 			if err := r.Lost(lost.Name, lost.Count, lost.Time); err != nil {

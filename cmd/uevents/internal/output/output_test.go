@@ -224,18 +224,6 @@ func TestFieldsJSON(t *testing.T) {
 	assert.Contains(t, want, `"fields":{"key":"user:41","shard":3}`)
 }
 
-// TestJSONParts: skipped columns are empty.
-func TestJSONParts(t *testing.T) {
-	for _, ev := range []*record.Record{logEvent(), spanEvent(), metricEvent(), otherEvent(), {Kind: record.KindSpanLink, LinkedSpanID: [8]byte{1}}, {Kind: record.KindLog, ScopeVersion: "1"}} {
-		var c clock
-		for i := range columns {
-			if columns[i].part&^partsOf(ev) != 0 {
-				assert.Empty(t, columns[i].append(nil, ev, &c, true), "%s of a %s", columns[i].name, ev.Kind)
-			}
-		}
-	}
-}
-
 func TestJSONLost(t *testing.T) {
 	var b bytes.Buffer
 	w, err := New("json", &b, Options{})

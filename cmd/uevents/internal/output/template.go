@@ -16,14 +16,15 @@ import (
 // templateWriter executes a template for each event, and appends a newline. The template gets the columns and the
 // fields of the event by name, as texts that are safe to print. Missing ones are empty.
 type templateWriter struct {
-	w     io.Writer
-	t     *template.Template
-	named namedParts
-	parts []templatePart // in place of t, if it is so simple
-	line  limitedBuffer
-	data  map[string]string
-	c     clock
-	b     []byte
+	w       io.Writer
+	t       *template.Template
+	named   namedParts
+	columns []string       // of which a template that names all of an event has those that are not empty
+	parts   []templatePart // in place of t, if it is so simple
+	line    limitedBuffer
+	data    map[string]string
+	c       clock
+	b       []byte
 }
 
 // maxLine is the most bytes that a template may make of an event: a range over a large number would take all memory.
@@ -48,7 +49,9 @@ func newTemplate(text string, w io.Writer, o Options) (*templateWriter, error) {
 		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
 	named := partsNamed(t)
-	return &templateWriter{w: w, t: t, named: named, parts: simpleParts(t, len(named.names)), data: map[string]string{}, c: newClock(o)}, nil
+	return &templateWriter{
+		w: w, t: t, named: named, columns: ColumnNames(), parts: simpleParts(t, len(named.names)), data: map[string]string{}, c: newClock(o),
+	}, nil
 }
 
 func isTemplate(format string) bool { return strings.Contains(format, "{{") }
@@ -70,8 +73,8 @@ func (t *templateWriter) Write(ev *record.Record) error {
 		for i := range fields {
 			t.set(fields[i].Name, ev)
 		}
-		for i := range columns {
-			t.set(columns[i].name, ev)
+		for _, name := range t.columns {
+			t.set(name, ev)
 		}
 	}
 	t.line.Reset()
@@ -247,37 +250,4 @@ func shown(n *parse.PipeNode) (name string, ok bool) {
 	default:
 		return "", false
 	}
-}
-
-// part is a part that many events lack. The writer then skips all columns of the part at once. 0 is none.
-type part uint8
-
-const (
-	spanPart   part = 1 << iota // of spans, and of their events and links
-	tracePart                   // ids
-	originPart                  // resource and scope
-	rarePart                    // everything else that most events lack
-
-	allParts = 1<<iota - 1
-)
-
-// partsOf returns the parts of an event. It looks at most fields of each event: adding up numbers and lengths takes one instruction for a
-// field, a comparison two.
-func partsOf(ev *record.Record) (p part) {
-	if ev.Kind == record.KindSpan || ev.ParentSpanID != [8]byte{} || ev.LinkedTraceID != [16]byte{} || ev.LinkedSpanID != [8]byte{} ||
-		uint32(ev.SpanKind)|uint32(ev.Status)|ev.EventCount|ev.LinkCount|ev.DroppedEvents|ev.DroppedLinks != 0 || ev.Duration != 0 || ev.ParentRemote ||
-		len(ev.TraceState)|len(ev.StatusMessage)|len(ev.NestedEvents)|len(ev.NestedLinks) != 0 {
-		p |= spanPart
-	}
-	if ev.TraceID != [16]byte{} || ev.SpanID != [8]byte{} || ev.HasTraceFlags {
-		p |= tracePart
-	}
-	if len(ev.ServiceName)|len(ev.ScopeName)|len(ev.ScopeVersion)|len(ev.ScopeSchemaURL)|len(ev.Resource)|len(ev.ScopeAttributes) != 0 {
-		p |= originPart
-	}
-	if len(ev.EventName)|len(ev.Callchain)|int(ev.DroppedAttributes)|ev.Truncated != 0 || ev.CgroupID != 0 || ev.Duplicate || ev.Undecodable ||
-		ev.Point != nil || ev.Header != nil || !ev.Observed.IsZero() || hasOtherBody(ev) {
-		p |= rarePart
-	}
-	return p
 }

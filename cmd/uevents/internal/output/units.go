@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/attrjson"
+	"github.com/userevents/userevents-go/internal/text"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Count returns a number with commas between thousands.
@@ -105,15 +106,10 @@ type clock struct {
 	today  time.Time // see Options.Today
 	dated  bool      // a time of another day came: all times have their date from there on, and stay aligned
 	before uint64    // monotonic time of the previous event; 0 if there was none
-	short  second    // cache of append
-	kernel second    // cache of the kernel's times as RFC 3339
-	full   second    // cache of other times, which the program recorded
-}
-
-// second caches the text of times up to the second, which most events share with the previous one.
-type second struct {
-	unix int64
-	text shortText
+	unix   int64     // second of short
+	short  text.Short
+	// encoder has the times of the same events as JSON.
+	encoder record.Encoder
 }
 
 func newClock(o Options) clock { return clock{format: o.Time, today: o.Today} }
@@ -141,37 +137,16 @@ func (c *clock) append(b []byte, t time.Time, mono uint64) []byte {
 
 // appendClock appends the time in a zone to the millisecond, behind the date if that is needed.
 func (c *clock) appendClock(b []byte, t time.Time, zone *time.Location) []byte {
-	if !c.short.has(t) {
+	if len(c.short.Bytes()) == 0 || t.Unix() != c.unix {
 		t = t.In(zone)
 		layout := "15:04:05."
 		if c.dated = c.dated || !c.today.IsZero() && t.Format(time.DateOnly) != c.today.In(zone).Format(time.DateOnly); c.dated {
 			layout = "2006-01-02 15:04:05."
 		}
-		c.short.set(t, layout)
+		c.unix = t.Unix()
+		c.short.Set(t.AppendFormat(c.short.Bytes()[:0], layout))
 	}
-	return appendDigits(c.short.text.append(b), uint64(t.Nanosecond())/1e6, 3)
-}
-
-// appendRFC3339 appends the time in UTC, with all nine digits of the nanoseconds, so that texts sort like times.
-func (c *clock) appendRFC3339(b []byte, t time.Time) []byte {
-	quoted := len(b)
-	b = c.full.appendQuoted(b, t)
-	return append(b[:quoted], b[quoted+1:len(b)-1]...)
-}
-
-// appendQuoted appends the time as [clock.appendRFC3339] does, in quotes.
-func (s *second) appendQuoted(b []byte, t time.Time) []byte {
-	if !s.has(t) {
-		s.set(t.UTC(), `"2006-01-02T15:04:05.`)
-	}
-	return append(attrjson.AppendNanoseconds(s.text.append(b), uint32(t.Nanosecond())), 'Z', '"')
-}
-
-func (s *second) has(t time.Time) bool { return len(s.text.text) > 0 && t.Unix() == s.unix }
-
-func (s *second) set(t time.Time, layout string) {
-	s.unix = t.Unix()
-	s.text.set(t.AppendFormat(s.text.text[:0], layout))
+	return appendDigits(c.short.Append(b), uint64(t.Nanosecond())/1e6, 3)
 }
 
 // appendSeconds appends nanoseconds as seconds with six digits.

@@ -165,10 +165,7 @@ type recordHeap []entry
 
 func (h recordHeap) Len() int { return len(h) }
 func (h recordHeap) Less(i, j int) bool {
-	if h[i].time != h[j].time {
-		return h[i].time < h[j].time
-	}
-	return h[i].seq < h[j].seq
+	return cmp.Or(cmp.Compare(h[i].time, h[j].time), cmp.Compare(h[i].seq, h[j].seq)) < 0
 }
 func (h recordHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 

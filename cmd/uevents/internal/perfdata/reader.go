@@ -245,8 +245,9 @@ func (r *Reader) task(rec entry) {
 	case typeComm: // u32 pid, tid; char comm[]
 		pid, tid := word(), word()
 		if comm := cut(c.b); !c.bad && pid == tid {
-			p := r.copyOf(pid)
+			p := *r.process(pid) // a copy: earlier records keep the previous one
 			p.Comm = comm
+			r.processes[pid] = &p
 			if rec.misc()&miscCommExec != 0 && r.symbols != nil {
 				r.symbols.Forget(pid)
 			}
@@ -261,16 +262,14 @@ func (r *Reader) task(rec entry) {
 				r.symbols.Inherit(pid, parent)
 			}
 		}
-	case typeMmap: // u32 pid, tid; u64 addr, len, pgoff; char filename[]
-		r.mapping(rec, c, false)
 	case typeMmap2:
-		r.mapping(rec, c, true)
+		r.mapping(rec, c)
 	}
 }
 
 // mapping applies a record of a mapping: struct { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation;
-// u32 prot, flags; char filename[] }. That of perf before Linux 3.16, without more, has no fields between pgoff and filename.
-func (r *Reader) mapping(rec entry, c *cursor, more bool) {
+// u32 prot, flags; char filename[] }.
+func (r *Reader) mapping(rec entry, c *cursor) {
 	if rec.misc()&miscMmapData != 0 || r.symbols == nil {
 		return
 	}
@@ -278,13 +277,11 @@ func (r *Reader) mapping(rec entry, c *cursor, more bool) {
 	c.u32() // tid
 	start, size := c.u64(), c.u64()
 	m := symbols.Mapping{Start: start, End: start + size, Offset: c.u64()}
-	if more {
-		major, minor, inode := c.u32(), c.u32(), c.u64()
-		if rec.misc()&miscBuildID == 0 {
-			m.Device, m.Inode = fmt.Sprintf("%02x:%02x", major, minor), inode
-		}
-		c.take(16) // ino_generation, prot, flags
+	major, minor, inode := c.u32(), c.u32(), c.u64()
+	if rec.misc()&miscBuildID == 0 {
+		m.Device, m.Inode = fmt.Sprintf("%02x:%02x", major, minor), inode
 	}
+	c.take(16) // ino_generation, prot, flags
 	m.Path = cut(c.b)
 	if !c.bad && m.End > m.Start && pid > 0 {
 		r.symbols.Map(pid, m)
@@ -304,11 +301,4 @@ func (r *Reader) process(pid int32) *record.Process {
 		r.processes[pid] = p
 	}
 	return p
-}
-
-// copyOf replaces a process by a copy that may change: earlier events keep the previous one.
-func (r *Reader) copyOf(pid int32) *record.Process {
-	p := *r.process(pid)
-	r.processes[pid] = &p
-	return &p
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/record"
@@ -32,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 	events[1].PID, events[1].TID, events[1].CPU = 900, 900, 0
 	events[2].Callchain = []uint64{0x401000, 0x402000}
 	events[3].CgroupID = 4711
-	recording := &perfdatatest.Recording{Callchain: true, CgroupID: true}
+	recording := &Recording{Callchain: true, CgroupID: true}
 	add(recording)
 	recording.Comm(812, "my app")
 	for _, ev := range events[:3] {
@@ -72,7 +71,7 @@ func checkRoundTrip(t *testing.T, r *Reader, events []*record.Record) {
 }
 
 // many returns n records, of which some come late, with a number in a round.
-func many(n, round int) *perfdatatest.Recording {
+func many(n, round int) *Recording {
 	recording := recordingOf()
 	raw := rawOf(1500, 1, "hello")
 	for i := range n {
@@ -141,13 +140,13 @@ func TestWithoutRounds(t *testing.T) {
 func TestSharedIDs(t *testing.T) {
 	b := recordingOf(eventAt(0, "a", rawOf(1500, 1, "x")), eventAt(0, "b", rawOf(1501, 1, "x"))).File()
 	attrs := sectionAt(b[24:])
-	for at := attrs.offset + perfdatatest.AttrSize; at < attrs.offset+attrs.size; at += perfdatatest.AttrSize + sectionSize {
+	for at := attrs.offset + attrSize; at < attrs.offset+attrs.size; at += attrSize + sectionSize {
 		order.PutUint64(b[at:], fileHeaderSize)
 		order.PutUint64(b[at+8:], uint64(len(b)/2))
 	}
 	_, err := Open(bytes.NewReader(b), nil)
 	require.NoError(t, err, "as many as it has bytes")
-	order.PutUint64(b[attrs.offset+perfdatatest.AttrSize+8:], uint64(len(b)/2+2))
+	order.PutUint64(b[attrs.offset+attrSize+8:], uint64(len(b)/2+2))
 	_, err = Open(bytes.NewReader(b), nil)
 	assert.ErrorIs(t, err, errFormat)
 	assert.ErrorContains(t, err, "more ids")
@@ -156,7 +155,7 @@ func TestSharedIDs(t *testing.T) {
 // TestMalformedSample: a record that is not as its event says does not end the recording.
 func TestMalformedSample(t *testing.T) {
 	recording := recordingOf(eventAt(0, "a", rawOf(1500, 1, "")))
-	recording.Record(perfdatatest.Sample, 2, words[uint64](1)) // and no more
+	recording.Record(typeSample, 2, words[uint64](1)) // and no more
 	recording.Add(1, eventAt(10, "a", rawOf(1500, 1, "")))
 	r := open(t, recording.File(), nil)
 	var ev record.Record
@@ -223,18 +222,18 @@ func TestNoFile(t *testing.T) {
 
 // TestNoRecords: a recording without records is read, and one of a program that was killed before it described its events.
 func TestNoRecords(t *testing.T) {
-	for _, recording := range []*perfdatatest.Recording{{}, recordingOf()} {
+	for _, recording := range []*Recording{{}, recordingOf()} {
 		r := open(t, recording.Stream(), nil)
 		require.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 		require.ErrorIs(t, r.Next(new(record.Record)), io.EOF)
 	}
-	assert.Equal(t, Clock{Monotonic: true, WallTime: true}, open(t, new(perfdatatest.Recording).Stream(), nil).Clock())
+	assert.Equal(t, Clock{Monotonic: true, WallTime: true}, open(t, new(Recording).Stream(), nil).Clock())
 }
 
 // TestNoEvent: a record before its event, and one of an event without a format, are not as they should be.
 func TestNoEvent(t *testing.T) {
-	var recording perfdatatest.Recording
-	recording.Record(perfdatatest.Comm, 0, nil)
+	var recording Recording
+	recording.Record(typeComm, 0, nil)
 	err := open(t, recording.Stream(), nil).Next(new(record.Record))
 	require.ErrorIs(t, err, errFormat)
 	require.ErrorContains(t, err, fmt.Sprintf("its record at byte %d comes before its event", pipeHeaderSize))
@@ -301,12 +300,12 @@ func TestClocks(t *testing.T) {
 
 // FuzzOpen: the reader does not panic, and allocates no more memory than the file has data.
 func FuzzOpen(f *testing.F) {
-	recording := &perfdatatest.Recording{Callchain: true, CgroupID: true}
+	recording := &Recording{Callchain: true, CgroupID: true}
 	first := eventAt(0, "a", rawOf(1500, 1, "x"))
 	add(recording, first)
 	recording.Comm(812, "my app")
 	mmap2(recording, 812, &mapping, first)
-	recording.Record(perfdatatest.Mmap2, 2, nil)
+	recording.Record(typeMmap2, 2, nil)
 	first.Callchain = []uint64{1, 2, 3}
 	recording.Add(1, first)
 	recording.Add(2, eventAt(1, "b", rawOf(1501, 1, "x")))
@@ -366,14 +365,14 @@ func eventAt(ns uint64, name string, raw []byte) *record.Record {
 }
 
 // recordingOf returns a recording of the events a, whose number is 1500 and whose id is 1, and b.
-func recordingOf(events ...*record.Record) *perfdatatest.Recording {
-	r := &perfdatatest.Recording{}
+func recordingOf(events ...*record.Record) *Recording {
+	r := &Recording{}
 	add(r, events...)
 	return r
 }
 
 // add adds the events a and b, and records of them.
-func add(r *perfdatatest.Recording, events ...*record.Record) {
+func add(r *Recording, events ...*record.Record) {
 	r.Event("user_events", formatOf("a", 1500, "status"))
 	r.Event("user_events", formatOf("b", 1501, "count"))
 	for _, ev := range events {
@@ -389,4 +388,4 @@ func open(t *testing.T, content []byte, table *symbols.Table) *Reader {
 }
 
 // forms returns a recording as a finished file, and as a stream.
-func forms(r *perfdatatest.Recording) [][]byte { return [][]byte{r.File(), r.Stream()} }
+func forms(r *Recording) [][]byte { return [][]byte{r.File(), r.Stream()} }

@@ -28,7 +28,6 @@ const (
 
 // Types of records: enum perf_event_type, and those of perf's own.
 const (
-	typeMmap          = 1
 	typeLost          = 2
 	typeComm          = 3
 	typeFork          = 7

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/userevents/userevents-go/cmd/uevents/internal/perfdata/perfdatatest"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
@@ -29,12 +28,12 @@ func words[T uint32 | uint64](list ...T) []byte {
 }
 
 // mmap2 adds a mapping of a file to a process, at the time of an event.
-func mmap2(r *perfdatatest.Recording, pid int32, m *symbols.Mapping, at *record.Record) {
+func mmap2(r *Recording, pid int32, m *symbols.Mapping, at *record.Record) {
 	b := append(words(uint32(pid), uint32(pid)), words(m.Start, m.End-m.Start, m.Offset)...)
 	b = append(append(b, words[uint32](8, 1)...), words(m.Inode, 0)...)
 	b = append(append(b, words[uint32](5, 2)...), m.Path...)
 	b = append(b, make([]byte, 8-len(m.Path)%8)...)
-	r.Record(perfdatatest.Mmap2, 0, append(b, perfdatatest.Trailer(pid, pid, at.Monotonic, 0)...))
+	r.Record(typeMmap2, 0, append(b, trailer(pid, pid, at.Monotonic, 0)...))
 }
 
 var mapping = symbols.Mapping{Start: 0x1000, End: 0x2000, Offset: 0x400, Device: "08:01", Inode: 7, Path: "/usr/bin/myapp"}
@@ -61,7 +60,7 @@ func TestFork(t *testing.T) {
 	at := eventAt(0, "a", rawOf(1500, 1, "x"))
 	mmap2(recording, 812, &mapping, at)
 	b := append(words[uint32](813, 812, 813, 812), words(at.Monotonic)...) // the child is 813
-	recording.Record(perfdatatest.Fork, 0, append(b, perfdatatest.Trailer(813, 813, at.Monotonic, 0)...))
+	recording.Record(typeFork, 0, append(b, trailer(813, 813, at.Monotonic, 0)...))
 	recording.Add(1, at)
 	table := symbols.NewRecorded()
 	require.NoError(t, open(t, recording.File(), table).Next(new(record.Record)))
@@ -72,10 +71,8 @@ func TestFork(t *testing.T) {
 // TestShortMappings: records of mappings that are shorter than their fields are left out.
 func TestShortMappings(t *testing.T) {
 	recording := recordingOf()
-	for _, kind := range []uint32{perfdatatest.Mmap, perfdatatest.Mmap2} {
-		for size := range 72 {
-			recording.Record(kind, 2, bytes.Repeat([]byte{1}, size))
-		}
+	for size := range 72 {
+		recording.Record(typeMmap2, 2, bytes.Repeat([]byte{1}, size))
 	}
 	recording.Add(1, eventAt(0, "a", rawOf(1500, 1, "x")))
 	r := open(t, recording.File(), symbols.NewRecorded())
@@ -137,14 +134,14 @@ func TestLostSamples(t *testing.T) {
 	recording := recordingOf(eventAt(0, "a", rawOf(1500, 1, "")), eventAt(10, "b", rawOf(1501, 1, "")))
 	recording.Lost(1, 5, wall.Add(5))
 	samples := func(misc uint16, id, n uint64) {
-		recording.Record(perfdatatest.LostSamples, misc, append(words(n), perfdatatest.Trailer(0, 0, 0, id)...))
+		recording.Record(typeLostSamples, misc, append(words(n), trailer(0, 0, 0, id)...))
 	}
 	samples(0, 1, 3)
 	samples(0, 2, 7)
 	samples(0, 2, 1)
 	samples(miscLostSamplesBPF, 2, 100) // they were not wanted
-	recording.Record(perfdatatest.LostSamples, 0, nil)
-	recording.Record(perfdatatest.Lost, 0, nil)
+	recording.Record(typeLostSamples, 0, nil)
+	recording.Record(typeLost, 0, nil)
 	assert.Equal(t, []loss{{"user_events:a", 5, wall.Add(5)}, {"user_events:b", 6, wall.Add(10)}}, lossesOf(t, recording.File()))
 }
 
@@ -168,7 +165,7 @@ func TestCopies(t *testing.T) {
 	records := tool.Records()
 	require.Len(t, records, 3)
 
-	var recording perfdatatest.Recording
+	var recording Recording
 	ids := map[string]uint64{}
 	for i, rec := range records {
 		if ids[rec.Event] == 0 {

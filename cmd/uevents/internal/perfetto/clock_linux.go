@@ -2,7 +2,7 @@ package perfetto
 
 import "github.com/userevents/userevents-go/internal/sys"
 
-// MachineClocks reads the clocks of this machine. It is for Options.Clocks.
+// MachineClocks reads the clocks of this machine. It is for NewWriter.
 func MachineClocks() (Clocks, error) {
 	mono, wall := sys.Clocks()
 	before, boot := sys.BootClocks()

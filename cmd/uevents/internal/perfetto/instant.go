@@ -1,6 +1,8 @@
 package perfetto
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 
@@ -23,13 +25,7 @@ func (p *Writer) writeInstant(ev *record.Record) {
 
 // describeEvent appends name, category, flow and fields of an event.
 func (p *Writer) describeEvent(m *message, ev *record.Record) {
-	name := ev.Message
-	if name == "" {
-		name = ev.EventName
-	}
-	if name == "" {
-		name = ev.Name
-	}
+	name := cmp.Or(ev.Message, ev.EventName, ev.Name)
 	m.string(eventName, name)
 	if ev.Severity != 0 {
 		m.string(eventCategories, ev.Severity.String())
@@ -69,11 +65,8 @@ func annotateIDs(m *message, ev *record.Record) {
 
 // annotateID appends an id, unless it is zero.
 func annotateID(m *message, name string, id []byte) {
-	for _, b := range id {
-		if b != 0 {
-			annotate(m, name, record.StringValue(hex.EncodeToString(id)))
-			return
-		}
+	if len(bytes.Trim(id, "\x00")) > 0 {
+		annotate(m, name, record.StringValue(hex.EncodeToString(id)))
 	}
 }
 

@@ -216,7 +216,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	onHost(t)
 	for size, n := range map[int]int{10: 2 * maxWaiting, 100_000: 500} {
 		var events int
-		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), Options{Clocks: machine})
+		w := NewWriter(writer(func(b []byte) (int, error) { events++; return len(b), nil }), machine)
 		text := record.StringValue(string(make([]byte, size)))
 		for i := range n {
 			require.NoError(t, w.Write(event(record.KindSpanEvent, uint64(i), func(ev *record.Record) {
@@ -245,7 +245,7 @@ func TestWaitingIsBounded(t *testing.T) {
 // TestLargeStart: a start of a span that is larger than all that may wait does not wait.
 func TestLargeStart(t *testing.T) {
 	var file bytes.Buffer
-	w := NewWriter(&file, Options{Clocks: machine})
+	w := NewWriter(&file, machine)
 	for i, want := range []int{1, 0, 1} {
 		size := []int{10, maxWaitingBytes + 1, 10}[i]
 		require.NoError(t, w.Write(event(record.KindSpanStart, uint64(i), func(ev *record.Record) {
@@ -264,7 +264,7 @@ type writer func([]byte) (int, error)
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 func TestWriteFails(t *testing.T) {
-	w := NewWriter(writer(func([]byte) (int, error) { return 0, assert.AnError }), Options{Clocks: machine})
+	w := NewWriter(writer(func([]byte) (int, error) { return 0, assert.AnError }), machine)
 	require.ErrorIs(t, w.Write(event(record.KindLog, 1, nil)), assert.AnError)
 	require.ErrorIs(t, w.Lost("e", 1, wall(1)), assert.AnError)
 	require.ErrorIs(t, w.Write(span(1, 0, 1, 2, nil)), assert.AnError)

@@ -66,7 +66,7 @@ func span(n, parent int, begin, end uint64, edit func(ev *record.Record)) *recor
 func written(t *testing.T, events ...*record.Record) []packet {
 	t.Helper()
 	var file bytes.Buffer
-	w := NewWriter(&file, Options{Clocks: machine})
+	w := NewWriter(&file, machine)
 	for _, ev := range events {
 		require.NoError(t, w.Write(ev))
 	}
@@ -134,7 +134,7 @@ func TestClocks(t *testing.T) {
 // Without the machine's clocks, snapshots have the clocks of the events.
 func TestClocksOfEvents(t *testing.T) {
 	var file bytes.Buffer
-	w := NewWriter(&file, Options{})
+	w := NewWriter(&file, nil)
 	require.NoError(t, w.Write(event(record.KindLog, 5, nil)))
 	require.NoError(t, w.Close())
 	clocks := decode(t, file.Bytes())[0].Snapshot.Clocks
@@ -142,7 +142,7 @@ func TestClocksOfEvents(t *testing.T) {
 	assert.EqualValues(t, boot+5, clocks[1].Time)
 	assert.EqualValues(t, uint64(since)+boot+5, clocks[2].Time)
 
-	w = NewWriter(&file, Options{Clocks: func() (Clocks, error) { return Clocks{}, assert.AnError }})
+	w = NewWriter(&file, func() (Clocks, error) { return Clocks{}, assert.AnError })
 	assert.ErrorIs(t, w.Write(event(record.KindLog, 5, nil)), assert.AnError)
 }
 
@@ -368,7 +368,7 @@ func TestCounters(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	var file bytes.Buffer
-	w := NewWriter(&file, Options{Clocks: machine})
+	w := NewWriter(&file, machine)
 	require.NoError(t, w.Write(event(record.KindLog, 5, nil)))
 	require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(10)))
 	require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(20)))
@@ -388,7 +388,7 @@ func TestLost(t *testing.T) {
 func TestLostFirst(t *testing.T) {
 	for _, clocks := range []func() (Clocks, error){machine, nil} {
 		var file bytes.Buffer
-		w := NewWriter(&file, Options{Clocks: clocks})
+		w := NewWriter(&file, clocks)
 		require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(1)))
 		require.NoError(t, w.Lost("user_events:myapp_x", 4, wall(2)))
 		require.NoError(t, w.Write(event(record.KindLog, 5, nil)))
@@ -413,7 +413,7 @@ func TestLostFirst(t *testing.T) {
 func TestLostOnly(t *testing.T) {
 	for _, clocks := range []func() (Clocks, error){machine, nil} {
 		var file bytes.Buffer
-		w := NewWriter(&file, Options{Clocks: clocks})
+		w := NewWriter(&file, clocks)
 		require.NoError(t, w.Lost("user_events:myapp_x", 3, wall(1)))
 		require.NoError(t, w.Close())
 		trace := decode(t, file.Bytes())

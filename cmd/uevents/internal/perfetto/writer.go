@@ -29,22 +29,15 @@ type Clocks struct {
 	Monotonic, Boottime, Realtime uint64
 }
 
-// Options configure a Writer. The zero value means the default of each.
-type Options struct {
-	// Clocks reads the clocks of the recorded machine. Write calls it at intervals. With nil, CLOCK_BOOTTIME is assumed
-	// to equal CLOCK_MONOTONIC, which is true on a machine that never slept; the other clocks come from the events.
-	Clocks func() (Clocks, error)
-}
-
 // Writer writes events. It implements output.Writer, and is not safe for concurrent use. Its memory is bounded.
 //
 // It writes each event with one call of the destination's Write. After an error the last packet of the file may be
 // incomplete; Perfetto ignores such a packet.
 type Writer struct {
-	w    io.Writer
-	o    Options
-	m    message
-	name []byte // of a counter
+	w       io.Writer
+	machine func() (Clocks, error) // may be nil
+	m       message
+	name    []byte // of a counter
 
 	uuids        uint64 // base of the tracks' ids
 	opened       uint64 // number of tracks that are neither processes nor threads
@@ -61,9 +54,10 @@ type Writer struct {
 	unsaid  map[string]time.Time // of lost: when records were lost before the clocks were known
 }
 
-// NewWriter returns a Writer of a new file.
-func NewWriter(w io.Writer, o Options) *Writer {
-	p := &Writer{w: w, o: o, lost: map[string]uint64{}, unsaid: map[string]time.Time{}}
+// NewWriter returns a Writer of a new file. It reads the clocks of the recorded machine at intervals. With nil, CLOCK_BOOTTIME is assumed to
+// equal CLOCK_MONOTONIC, which is true on a machine that never slept; the other clocks come from the events.
+func NewWriter(w io.Writer, clocks func() (Clocks, error)) *Writer {
+	p := &Writer{w: w, machine: clocks, lost: map[string]uint64{}, unsaid: map[string]time.Time{}}
 	var seed [8]byte
 	_, _ = rand.Read(seed[:]) // never fails
 	// Users may concatenate traces: ids of tracks should differ between files.
@@ -188,9 +182,9 @@ func (p *Writer) snapshot(ev *record.Record) error {
 		return nil
 	}
 	p.clocks = Clocks{ev.Monotonic, ev.Monotonic, uint64(max(int64(ev.Monotonic)+p.offset, 0))}
-	if p.o.Clocks != nil {
+	if p.machine != nil {
 		var err error
-		if p.clocks, err = p.o.Clocks(); err != nil {
+		if p.clocks, err = p.machine(); err != nil {
 			return fmt.Errorf("perfetto: read clocks: %w", err)
 		}
 		if ev.Time.IsZero() { // there is no event

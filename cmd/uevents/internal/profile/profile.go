@@ -6,7 +6,6 @@ package profile
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,18 +21,10 @@ import (
 	"github.com/userevents/userevents-go/record"
 )
 
-// Options configure a Writer.
-type Options struct {
-	// Symbols names the functions on the stacks.
-	Symbols *symbols.Table
-	// Weight is the field whose numbers are summed for each stack, such as duration_ns; empty means that events are
-	// only counted.
-	Weight string
-}
-
 // Writer builds a profile of events with stacks. It implements output.Writer. It must not be used concurrently.
 type Writer struct {
-	o       Options
+	symbols *symbols.Table
+	weight  string
 	out     io.Writer
 	profile profile.Profile
 
@@ -67,18 +58,19 @@ const (
 	maxMemory  = 512 << 20 // bytes, about: stacks can be deep, and names long
 )
 
-// NewWriter returns a Writer whose Close writes the profile to out.
-func NewWriter(out io.Writer, o Options) *Writer {
+// NewWriter returns a Writer whose Close writes the profile to out. The table names the functions on the stacks. weight is the field whose
+// numbers are summed for each stack, such as duration_ns; empty means that events are only counted.
+func NewWriter(out io.Writer, table *symbols.Table, weight string) *Writer {
 	w := &Writer{
-		o: o, out: out, room: maxMemory,
+		symbols: table, weight: weight, out: out, room: maxMemory,
 		samples: map[string]*profile.Sample{}, spans: map[spanKey]*profile.Sample{}, functions: map[function]*profile.Function{},
 		locations: map[location]*profile.Location{}, mappings: map[string]*profile.Mapping{}, lost: map[string]uint64{},
 	}
 	count := &profile.ValueType{Type: "events", Unit: "count"}
 	w.profile.SampleType, w.profile.PeriodType, w.profile.Period = []*profile.ValueType{count}, count, 1
-	if o.Weight != "" {
-		w.profile.SampleType = append(w.profile.SampleType, &profile.ValueType{Type: o.Weight, Unit: unitOf(o.Weight)})
-		w.profile.DefaultSampleType = o.Weight
+	if weight != "" {
+		w.profile.SampleType = append(w.profile.SampleType, &profile.ValueType{Type: weight, Unit: unitOf(weight)})
+		w.profile.DefaultSampleType = weight
 	}
 	return w
 }
@@ -95,18 +87,13 @@ func unitOf(name string) string {
 	return "count"
 }
 
-var errClosed = errors.New("the profile was closed")
-
 // Write adds an event to its stack, and to its trace and span.
 func (w *Writer) Write(ev *record.Record) error {
-	if w.closed {
-		return errClosed
-	}
 	w.span(ev.Time)
 	s := w.ofSpan(ev, w.sample(ev))
 	s.Value[0]++
-	if w.o.Weight != "" {
-		if n, ok := weight(ev, w.o.Weight); ok {
+	if w.weight != "" {
+		if n, ok := number(ev, w.weight); ok {
 			s.Value[1] = add(s.Value[1], n)
 			w.weighed++
 		}
@@ -179,7 +166,7 @@ func (w *Writer) stack(ev *record.Record) (stack []*profile.Location) {
 	if len(w.profile.Mapping) == 0 && ev.Process != nil {
 		w.mapping(ev.Process.Exe) // pprof takes the first one for the program, and names the profile after it
 	}
-	frames := w.o.Symbols.Stack(ev)
+	frames := w.symbols.Stack(ev)
 	if len(frames) == 0 {
 		frames = []symbols.Frame{{Func: "[no stack]"}}
 	}
@@ -242,14 +229,14 @@ func (w *Writer) Lost(name string, n uint64, _ time.Time) error {
 	return nil
 }
 
-// Close writes the profile. It returns an error if no event had the field Options.Weight.
+// Close writes the profile. It returns an error if no event had the field of NewWriter.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil
 	}
 	w.closed = true
-	if w.o.Weight != "" && w.weighed == 0 && len(w.samples) > 0 {
-		return fmt.Errorf("profile: no event has the field %q with a number in it: see the fields with `uevents show`", w.o.Weight)
+	if w.weight != "" && w.weighed == 0 && len(w.samples) > 0 {
+		return fmt.Errorf("profile: no event has the field %q with a number in it: see the fields with `uevents show`", w.weight)
 	}
 	if !w.first.IsZero() {
 		w.profile.TimeNanos, w.profile.DurationNanos = w.first.UnixNano(), int64(w.last.Sub(w.first))
@@ -307,8 +294,8 @@ func (w *Writer) ofSpan(ev *record.Record, stack *profile.Sample) *profile.Sampl
 	return s
 }
 
-// weight returns the number in a field, rounded towards zero. One that no int64 has becomes the nearest one.
-func weight(ev *record.Record, name string) (n int64, ok bool) {
+// number returns the number in a field, rounded towards zero. One that no int64 has becomes the nearest one.
+func number(ev *record.Record, name string) (n int64, ok bool) {
 	if name == "duration_ns" && (ev.Kind == record.KindSpan || ev.Duration != 0) {
 		// The decoder took the field. No span lasts less than no time: the clock was set, or the number is none of a duration.
 		return int64(max(ev.Duration, time.Duration(0))), true

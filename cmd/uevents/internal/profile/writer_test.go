@@ -52,11 +52,10 @@ func eventHere(n int, fields ...record.Field) *record.Record {
 func field(name string, v record.Value) record.Field { return record.Field{Name: name, Value: v} }
 
 // write writes a profile of some stacks: 30 times handleRequest, 12 times retry, 5 events without a stack.
-func write(t *testing.T, o Options) (*bytes.Buffer, error) {
+func write(t *testing.T, weight string) (*bytes.Buffer, error) {
 	t.Helper()
 	var b bytes.Buffer
-	o.Symbols = symbols.New()
-	w := NewWriter(&b, o)
+	w := NewWriter(&b, symbols.New(), weight)
 	for i := range 30 {
 		handleRequest(func() {
 			assert.NoError(t, w.Write(eventHere(i, field("bytes", record.Int64Value(int64(i))), field("text", record.StringValue("x")))))
@@ -101,7 +100,7 @@ func perFunction(p *profile.Profile, value int) map[string]int64 {
 }
 
 func TestCounts(t *testing.T) {
-	b, err := write(t, Options{})
+	b, err := write(t, "")
 	require.NoError(t, err)
 	p := parse(t, b)
 	assert.Equal(t, map[string]int64{"handleRequest": 30, "retry": 12, "[no stack]": 5}, perFunction(p, 0))
@@ -116,7 +115,7 @@ func TestCounts(t *testing.T) {
 // TestHostileNames: names of events, which programs choose, have no escape sequences.
 func TestHostileNames(t *testing.T) {
 	var b bytes.Buffer
-	w := NewWriter(&b, Options{})
+	w := NewWriter(&b, nil, "")
 	require.NoError(t, w.Write(&record.Record{System: "user_events", Name: "a\x1b[2J"}))
 	require.NoError(t, w.Lost("user_events:a\x1b[2J", 3, time.Time{}))
 	require.NoError(t, w.Close())
@@ -131,7 +130,7 @@ func TestProgram(t *testing.T) {
 	table := symbols.NewRecorded()
 	table.Map(7, symbols.Mapping{Start: 0x1000, End: 0x2000, Path: "/lib/libc.so.6"})
 	var b bytes.Buffer
-	w := NewWriter(&b, Options{Symbols: table})
+	w := NewWriter(&b, table, "")
 	for _, exe := range []string{"/usr/bin/shop", "", "/usr/bin/other"} {
 		ev := &record.Record{Name: "a", PID: 7, Process: &record.Process{PID: 7, Exe: exe}, Callchain: []uint64{0x1001}}
 		require.NoError(t, w.Write(ev))
@@ -146,7 +145,7 @@ func TestProgram(t *testing.T) {
 }
 
 func TestWeight(t *testing.T) {
-	b, err := write(t, Options{Weight: "bytes"})
+	b, err := write(t, "bytes")
 	require.NoError(t, err)
 	p := parse(t, b)
 	assert.Equal(t, map[string]int64{"handleRequest": 30, "retry": 12, "[no stack]": 5}, perFunction(p, 0))
@@ -154,7 +153,7 @@ func TestWeight(t *testing.T) {
 	assert.Equal(t, "bytes", p.DefaultSampleType)
 
 	for _, name := range []string{"text", "nothing"} {
-		b, err := write(t, Options{Weight: name})
+		b, err := write(t, name)
 		assert.ErrorContains(t, err, name)
 		assert.Zero(t, b.Len())
 	}
@@ -163,13 +162,12 @@ func TestWeight(t *testing.T) {
 // TestDuration: a span's duration is a weight, though decoded events do not have it as a field.
 func TestDuration(t *testing.T) {
 	var b bytes.Buffer
-	w := NewWriter(&b, Options{Symbols: symbols.New(), Weight: "duration_ns"})
+	w := NewWriter(&b, symbols.New(), "duration_ns")
 	ev := eventHere(0)
 	ev.Kind, ev.Duration = record.KindSpan, 250*time.Millisecond
 	require.NoError(t, w.Write(ev))
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
-	assert.ErrorIs(t, w.Write(ev), errClosed)
 	p := parse(t, &b)
 	assert.Equal(t, []int64{1, 250_000_000}, p.Sample[0].Value)
 	assert.Equal(t, "nanoseconds", p.SampleType[1].Unit)
@@ -195,7 +193,7 @@ func TestExtremes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			w := NewWriter(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
+			w := NewWriter(&b, symbols.NewRecorded(), "n")
 			for i, v := range c.values {
 				ev := &record.Record{Name: "a", PID: 1, Time: at.Add(time.Duration(i))}
 				ev.SetFields([]record.Field{field("n", v)})
@@ -207,7 +205,7 @@ func TestExtremes(t *testing.T) {
 		})
 	}
 	var b bytes.Buffer
-	w := NewWriter(&b, Options{Symbols: symbols.NewRecorded(), Weight: "n"})
+	w := NewWriter(&b, symbols.NewRecorded(), "n")
 	none := &record.Record{Name: "a"}
 	none.SetFields([]record.Field{field("n", record.Float64Value(math.NaN()))})
 	require.NoError(t, w.Write(none))
@@ -226,13 +224,13 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			w := NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
+			w := NewWriter(&b, symbols.NewRecorded(), "")
 			for _, s := range c.seconds {
 				require.NoError(t, w.Write(&record.Record{Name: "a", Time: at.Add(time.Duration(s) * time.Second)}))
 			}
 			require.NoError(t, w.Write(&record.Record{Name: "without a time"}))
 			if len(c.seconds) == 0 {
-				w = NewWriter(&b, Options{Symbols: symbols.NewRecorded()})
+				w = NewWriter(&b, symbols.NewRecorded(), "")
 			}
 			require.NoError(t, w.Close())
 			p := parse(t, &b)
@@ -244,7 +242,7 @@ func TestTimes(t *testing.T) {
 
 // TestMemory: what stacks take is limited, too: when there is no room left, further ones are counted together.
 func TestMemory(t *testing.T) {
-	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded()})
+	w := NewWriter(io.Discard, symbols.NewRecorded(), "")
 	ev := &record.Record{System: "user_events", Name: "a", PID: -1, Callchain: make([]uint64, 127)}
 	write := func(first uint64) {
 		for i := range ev.Callchain {
@@ -275,7 +273,7 @@ func TestMemory(t *testing.T) {
 func TestSpans(t *testing.T) {
 	testscale.HostOnly(t)
 	var b bytes.Buffer
-	w := NewWriter(&b, Options{Symbols: symbols.New()})
+	w := NewWriter(&b, symbols.New(), "")
 	ev := &record.Record{System: "user_events", Name: "a", PID: 7, Process: &record.Process{PID: 7, Comm: "shop"}, Callchain: []uint64{1}}
 	write := func(stack uint64, trace, span byte) {
 		ev.Callchain[0], ev.TraceID, ev.SpanID = stack, [16]byte{15: trace}, [8]byte{7: span}
@@ -316,7 +314,7 @@ func TestSpans(t *testing.T) {
 
 // TestNegativeDuration: a span whose clock was set does not make the others shorter.
 func TestNegativeDuration(t *testing.T) {
-	w := NewWriter(io.Discard, Options{Symbols: symbols.NewRecorded(), Weight: "duration_ns"})
+	w := NewWriter(io.Discard, symbols.NewRecorded(), "duration_ns")
 	for _, d := range []time.Duration{5, -3, math.MinInt64} {
 		require.NoError(t, w.Write(&record.Record{Name: "a", Kind: record.KindSpan, Duration: d}))
 	}
@@ -328,7 +326,7 @@ func TestNegativeDuration(t *testing.T) {
 func TestLimit(t *testing.T) {
 	testscale.HostOnly(t)
 	var b bytes.Buffer
-	w := NewWriter(&b, Options{Symbols: symbols.New()})
+	w := NewWriter(&b, symbols.New(), "")
 	ev := &record.Record{System: "user_events", Name: "a", PID: -1}
 	for i := range uint64(maxSamples + 100) {
 		ev.Callchain = []uint64{i % 1000, i}
@@ -341,7 +339,7 @@ func TestLimit(t *testing.T) {
 // TestPprof: go tool pprof shows the function by name, and its number of log records.
 func TestPprof(t *testing.T) {
 	testscale.HostOnly(t)
-	b, err := write(t, Options{})
+	b, err := write(t, "")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "errors.pb.gz")
 	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
@@ -353,7 +351,7 @@ func TestPprof(t *testing.T) {
 	assert.Contains(t, string(out), "of 47 total")
 
 	var spans bytes.Buffer
-	w := NewWriter(&spans, Options{Symbols: symbols.New()})
+	w := NewWriter(&spans, symbols.New(), "")
 	ev := eventHere(0)
 	for i := range byte(3) {
 		ev.TraceID, ev.SpanID = [16]byte{10: 0xab}, [8]byte{7: i / 2}

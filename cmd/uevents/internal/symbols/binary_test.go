@@ -117,7 +117,7 @@ func TestHostileFiles(t *testing.T) {
 	names := []byte("\x00.gopclntab\x00")
 	goTable := func(n int, s elf.Section64) sparse {
 		sections := many(n, section(elf.SHT_STRTAB, uint64(64+64*(n+3)), uint64(len(names))), s)
-		section, _ := smallTable(magic120, binary.LittleEndian)
+		section, _ := smallTable(binary.LittleEndian)
 		at := uint64(64 + 64*(n+3) + len(names))
 		return file(append(sections, elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: at, Size: uint64(len(section))}), names, section)
 	}
@@ -198,7 +198,7 @@ func TestSymbolTable(t *testing.T) {
 // FuzzExecutable: no file makes the reader of its tables panic, or takes more memory than a few times the file's size.
 func FuzzExecutable(f *testing.F) {
 	f.Add(encode(header64(0, 0)))
-	section, _ := smallTable(magic120, binary.LittleEndian)
+	section, _ := smallTable(binary.LittleEndian)
 	names := "\x00.gopclntab\x00.shstrtab\x00"
 	f.Add(append(append(encode(header64(3, 2), elf.Section64{},
 		elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Addr: 0x1000, Off: 256, Size: uint64(len(section))},
@@ -216,7 +216,7 @@ func FuzzExecutable(f *testing.F) {
 
 // smallTable makes the table of a program with two functions: main.outer, in which main.inlined is inlined from offset 16
 // to 32, and main.next. It returns the section and the bytes of go:func.*.
-func smallTable(magic uint32, order binary.AppendByteOrder) (section, gofunc []byte) {
+func smallTable(order binary.AppendByteOrder) (section, gofunc []byte) {
 	names := []byte("\x00main.outer\x00main.inlined\x00main.next\x00")
 	units := order.AppendUint32(nil, 0)
 	files := []byte("/src/main.go\x00")
@@ -241,11 +241,7 @@ func smallTable(magic uint32, order binary.AppendByteOrder) (section, gofunc []b
 		for len(funcs) < int(offsets[i]) {
 			funcs = append(funcs, 0)
 		}
-		words := []uint32{entries[i], name, 0, 0, 0, 1, 4, 3, 0}
-		if magic == magic120 {
-			words = append(words, 9) // startLine
-		}
-		for _, w := range words {
+		for _, w := range []uint32{entries[i], name, 0, 0, 0, 1, 4, 3, 0, 9} { // startLine is 9
 			funcs = order.AppendUint32(funcs, w)
 		}
 		funcs = append(funcs, 0, 0, 0, 0)
@@ -265,7 +261,7 @@ func smallTable(magic uint32, order binary.AppendByteOrder) (section, gofunc []b
 			order.(binary.ByteOrder).PutUint32(funcs[12:], offsets[1])
 		}
 	}
-	section = append(order.AppendUint32(nil, magic), 0, 0, 1, 8)
+	section = append(order.AppendUint32(nil, magic120), 0, 0, 1, 8)
 	parts := [][]byte{names, units, files, pcs, funcs}
 	words := []uint64{2, 1, 0x1000}
 	at := uint64(8 + 8*8)
@@ -287,28 +283,26 @@ func smallTable(magic uint32, order binary.AppendByteOrder) (section, gofunc []b
 	return section, gofunc
 }
 
-// TestGoTable reads tables of both versions and byte orders.
+// TestGoTable reads tables of both byte orders.
 func TestGoTable(t *testing.T) {
-	for _, magic := range []uint32{magic118, magic120} {
-		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
-			section, gofunc := smallTable(magic, order)
-			table, err := newGoTable(section, order.(binary.ByteOrder))
-			require.NoError(t, err)
-			require.Equal(t, uint64(0x1000), table.textAddr)
-			table.inlined = gofunc
-			frames := func(addr uint64) []Frame {
-				f, ok := table.appendFrames(nil, addr)
-				assert.Equal(t, len(f) > 0, ok)
-				return f
-			}
-			outer := Frame{Func: "main.outer", File: "/src/main.go", Line: 10}
-			assert.Equal(t, []Frame{outer}, frames(0x1000))
-			assert.Equal(t, []Frame{{Func: "main.inlined", File: "/src/main.go", Line: 100, Inlined: true}, outer}, frames(0x1014))
-			assert.Equal(t, []Frame{outer}, frames(0x103f))
-			assert.Equal(t, []Frame{{Func: "main.next", File: "/src/main.go", Line: 10}}, frames(0x1040))
-			assert.Empty(t, frames(0x1080))
-			assert.Empty(t, frames(0xfff))
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		section, gofunc := smallTable(order)
+		table, err := newGoTable(section, order.(binary.ByteOrder))
+		require.NoError(t, err)
+		require.Equal(t, uint64(0x1000), table.textAddr)
+		table.inlined = gofunc
+		frames := func(addr uint64) []Frame {
+			f, ok := table.appendFrames(nil, addr)
+			assert.Equal(t, len(f) > 0, ok)
+			return f
 		}
+		outer := Frame{Func: "main.outer", File: "/src/main.go", Line: 10}
+		assert.Equal(t, []Frame{outer}, frames(0x1000))
+		assert.Equal(t, []Frame{{Func: "main.inlined", File: "/src/main.go", Line: 100, Inlined: true}, outer}, frames(0x1014))
+		assert.Equal(t, []Frame{outer}, frames(0x103f))
+		assert.Equal(t, []Frame{{Func: "main.next", File: "/src/main.go", Line: 10}}, frames(0x1040))
+		assert.Empty(t, frames(0x1080))
+		assert.Empty(t, frames(0xfff))
 	}
 	for _, b := range [][]byte{nil, make([]byte, 100), []byte("\xf1\xff\xff\xff\x00\x00\x01\x08")} {
 		_, err := newGoTable(b, binary.LittleEndian)
@@ -330,7 +324,7 @@ func TestLongStream(t *testing.T) {
 		{44 + 4*pcdataInlTreeIndex, 2, 0x1014, []Frame{{Func: inlined, File: file, Line: 100, Inlined: true}, {Func: outer}}, []Frame{{Func: outer}}},
 	} {
 		for pairs, want := range map[int][]Frame{maxPairs - 10: c.found, maxPairs + 1: c.none, 1 << 24: c.none} {
-			section, gofunc := smallTable(magic120, binary.LittleEndian)
+			section, gofunc := smallTable(binary.LittleEndian)
 			table, err := newGoTable(section, binary.LittleEndian)
 			require.NoError(t, err)
 			table.inlined = gofunc
@@ -349,10 +343,8 @@ func TestLongStream(t *testing.T) {
 
 // FuzzGoTable: no table makes the reader panic, or go on for ever.
 func FuzzGoTable(f *testing.F) {
-	for _, magic := range []uint32{magic118, magic120} {
-		section, gofunc := smallTable(magic, binary.LittleEndian)
-		f.Add(section, gofunc, uint64(0x1014))
-	}
+	section, gofunc := smallTable(binary.LittleEndian)
+	f.Add(section, gofunc, uint64(0x1014))
 	f.Fuzz(func(t *testing.T, section, gofunc []byte, addr uint64) {
 		table, err := newGoTable(section, binary.LittleEndian)
 		if err != nil {

@@ -61,7 +61,7 @@ func readGoTable(f *elfFile) *goTable {
 		}
 		if m, ok := findModule(f, s.Addr); ok {
 			t.textAddr = m[moduleText]
-			if t.startLine && m[moduleGofunc] != 0 {
+			if m[moduleGofunc] != 0 {
 				var size int
 				t.inlined, size = sectionFrom(f, m[moduleGofunc])
 				t.bytes += size

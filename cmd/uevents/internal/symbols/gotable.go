@@ -12,7 +12,7 @@ import (
 // strip does not remove it. Package debug/gosym reads it too, but without inlined calls, and it assumes that Go's
 // functions begin at the start of the text section, which is wrong for programs with C code.
 //
-// The layout is that of Go 1.18 and later: internal/abi, runtime.pcHeader and runtime._func in Go's source. All offsets
+// The layout is that of Go 1.20 and later: internal/abi, runtime.pcHeader and runtime._func in Go's source. All offsets
 // come from the program, which is not trusted: reads never leave the table's bytes.
 type goTable struct {
 	order    binary.ByteOrder
@@ -24,8 +24,7 @@ type goTable struct {
 
 	names, units, files, pcs, funcs table // parts of the section
 
-	startLine bool  // functions have the field startLine: Go 1.20
-	inlined   table // from go:func.* on; nil if inlined calls are unknown
+	inlined table // from go:func.* on; nil if inlined calls are unknown
 }
 
 // table is a part of the section. Reads outside of it return 0 or "".
@@ -56,21 +55,17 @@ func (t table) until0(offset uint64, limit int) []byte {
 
 func (t table) text(offset uint64) string { return string(t.until0(offset, maxText)) }
 
-const (
-	magic118 = 0xfffffff0
-	magic120 = 0xfffffff1
-)
+const magic120 = 0xfffffff1
 
-var errNoGoTable = errors.New("no Go function table of Go 1.18 or later")
+var errNoGoTable = errors.New("no Go function table of Go 1.20 or later")
 
 // newGoTable parses the header of the section. The caller sets textAddr: see findModule.
 func newGoTable(b []byte, order binary.ByteOrder) (*goTable, error) {
 	if len(b) < 8 {
 		return nil, errNoGoTable
 	}
-	magic := order.Uint32(b)
-	t := &goTable{order: order, minLC: uint64(b[6]), ptrSize: int(b[7]), startLine: magic == magic120, bytes: len(b)}
-	if magic != magic118 && magic != magic120 || t.ptrSize != 4 && t.ptrSize != 8 || t.minLC == 0 || len(b) < 8+8*t.ptrSize {
+	t := &goTable{order: order, minLC: uint64(b[6]), ptrSize: int(b[7]), bytes: len(b)}
+	if order.Uint32(b) != magic120 || t.ptrSize != 4 && t.ptrSize != 8 || t.minLC == 0 || len(b) < 8+8*t.ptrSize {
 		return nil, errNoGoTable
 	}
 	word := func(i int) uint64 { return readWord(b[8+i*t.ptrSize:], order, t.ptrSize) }
@@ -173,13 +168,8 @@ const (
 	funcdataInlTree    = 3
 )
 
-// fixedSize is the size of a runtime._func before its pcdata.
-func (f *function) fixedSize() uint64 {
-	if f.t.startLine {
-		return 44
-	}
-	return 40
-}
+// funcSize is the size of a runtime._func before its pcdata.
+const funcSize = 44
 
 type inlinedCall struct {
 	name   string
@@ -187,12 +177,12 @@ type inlinedCall struct {
 }
 
 func (f *function) inlinedAt(pc uint64) (inlinedCall, bool) {
-	size, npcdata := f.fixedSize(), f.u32(28)
-	if f.t.inlined == nil || npcdata <= pcdataInlTreeIndex || uint64(len(f.b)) < size || f.b[size-1] <= funcdataInlTree {
+	npcdata := f.u32(28)
+	if f.t.inlined == nil || npcdata <= pcdataInlTreeIndex || len(f.b) < funcSize || f.b[funcSize-1] <= funcdataInlTree {
 		return inlinedCall{}, false
 	}
-	index, ok := f.value(f.u32(size+4*pcdataInlTreeIndex), pc)
-	tree := f.u32(size + 4*uint64(npcdata) + 4*funcdataInlTree)
+	index, ok := f.value(f.u32(funcSize+4*pcdataInlTreeIndex), pc)
+	tree := f.u32(funcSize + 4*uint64(npcdata) + 4*funcdataInlTree)
 	if !ok || index < 0 || tree == 0xffffffff {
 		return inlinedCall{}, false
 	}

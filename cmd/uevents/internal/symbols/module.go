@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Words of runtime.moduledata since Go 1.18. Its first word is the address of the table of functions.
+// Words of runtime.moduledata since Go 1.20. Its first word is the address of the table of functions.
 const (
 	moduleText   = 22
-	moduleGofunc = 40 // Go 1.20
+	moduleGofunc = 40
 	moduleWords  = 41
 )
 

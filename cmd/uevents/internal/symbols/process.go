@@ -102,7 +102,6 @@ func (t *Table) use(p *process) {
 }
 
 func (t *Table) add(pid int32) *process {
-	t.Forget(pid)
 	p := &process{objects: map[string]identity{}, frames: map[uint64][]Frame{}}
 	t.processes[pid] = p
 	t.use(p)

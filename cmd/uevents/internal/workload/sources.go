@@ -160,23 +160,30 @@ func (s *Snapshot) readStorage(store string) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var list []struct {
-			ID    string
-			Names []string
-		}
 		if err == nil {
-			err = json.Unmarshal(b, &list)
+			err = s.addList(b, "podman")
 		}
 		if err != nil {
 			s.failed(fmt.Errorf("%s: %w", filepath.Join(dir, name), err))
-			continue
-		}
-		for _, c := range list {
-			if cgroup.IsContainerID(c.ID) && len(c.Names) > 0 {
-				s.addNamed(c.ID, c.Names[0], "podman")
-			}
 		}
 	}
+}
+
+// addList adds the containers of a JSON array, in which podman and docker have the same members.
+func (s *Snapshot) addList(b []byte, runtime string) error {
+	var list []struct {
+		ID    string
+		Names []string
+	}
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	for _, c := range list {
+		if cgroup.IsContainerID(c.ID) && len(c.Names) > 0 {
+			s.addNamed(c.ID, strings.TrimPrefix(c.Names[0], "/"), runtime)
+		}
+	}
+	return nil
 }
 
 // readDocker reads the configurations of docker's containers, each in a directory that has its id for a name. It reports whether it
@@ -215,58 +222,36 @@ func (s *Snapshot) readDocker(dir string) (bool, error) {
 // patience is how long docker may take to answer, which guards against a daemon that hangs.
 const patience = 10 * time.Second
 
-// maxSocketName is the length of the longest name of a socket, unix(7).
-const maxSocketName = 107
-
 // askDocker asks docker for its containers, or podman where that has docker's socket. It reports whether there was an answer.
 func (s *Snapshot) askDocker(socket string) bool {
 	path := s.place(socket)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
+	b, err := getUnix(path, "http://docker/containers/json?all=1")
+	if err == nil {
+		err = s.addList(b, "docker")
+	}
+	return !s.failed(err)
+}
+
+// getUnix returns what the server of a socket answers to a GET request.
+func getUnix(socket, url string) ([]byte, error) {
 	client := http.Client{Timeout: patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			name := path
-			if len(name) > maxSocketName { // below the root of a container, for example
-				dir, err := os.Open(filepath.Dir(path))
-				if err != nil {
-					return nil, err
-				}
-				defer dir.Close()
-				name = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
-			}
-			return new(net.Dialer).DialContext(ctx, "unix", name)
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
 	}}
-	var list []struct {
-		ID    string `json:"Id"`
-		Names []string
+	response, err := client.Get(url)
+	if err != nil {
+		return nil, err
 	}
-	err := func() error {
-		response, err := client.Get("http://docker/containers/json?all=1")
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: %s", path, response.Status)
-		}
-		b, err := limited(response.Body, path)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(b, &list)
-	}()
-	if s.failed(err) {
-		return false
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", socket, response.Status)
 	}
-	for _, c := range list {
-		if cgroup.IsContainerID(c.ID) && len(c.Names) > 0 {
-			s.addNamed(c.ID, strings.TrimPrefix(c.Names[0], "/"), "docker")
-		}
-	}
-	return true
+	return limited(response.Body, socket)
 }
 
 const (

@@ -167,8 +167,6 @@ func TestDockerSocket(t *testing.T) {
 	asked := 0
 	answer := `[{"Id":"` + id("a1") + `","Names":["/web","/shop/web"],"State":"running"},{"Id":"x","Names":["/no"]},{"Id":"` + id("b2") + `"}]`
 	m := newMachine(t)
-	m.root = filepath.Join(m.root, strings.Repeat("r", 100))
-	m.file("proc/version", "")
 	m.serve(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		assert.Equal(t, "/containers/json?all=1", r.URL.String())

@@ -3,7 +3,6 @@ package sink
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -70,12 +69,4 @@ type Config struct {
 	Delays bool `mapstructure:"delays"`
 	// Queue is the queue in front of the exporter; none if it is not set.
 	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
-}
-
-// Validate reports a configuration without a report.
-func (c *Config) Validate() error {
-	if c.Report == "" {
-		return errors.New("report: no file is named")
-	}
-	return nil
 }

@@ -1,8 +1,6 @@
-// Package perfdatatest makes recordings for tests of their readers: what perf record -o - writes to a pipe, and perf record to a file.
-package perfdatatest
+package perfdata
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -11,9 +9,7 @@ import (
 	"github.com/userevents/userevents-go/record"
 )
 
-var order = binary.NativeEndian
-
-// Recording is a recording of tracepoints. The zero value is an empty one; its options are set before the first event.
+// Recording is what perf record writes of tracepoints. The zero value is an empty one; its options are set before the first event.
 type Recording struct {
 	Callchain bool // samples have a stack
 	CgroupID  bool // samples have the id of a cgroup
@@ -30,32 +26,8 @@ type format struct {
 	number       int // of the tracepoint
 }
 
-// AttrSize is the size of struct perf_event_attr.
-const AttrSize = 112
-
-const (
-	pipeHeaderSize = 16
-	fileHeaderSize = 104
-	sectionSize    = 16
-)
-
-// Types of records.
-const (
-	Mmap        = 1
-	Lost        = 2
-	Comm        = 3
-	Fork        = 7
-	Sample      = 9
-	Mmap2       = 10
-	LostSamples = 13
-
-	headerAttr    = 64
-	tracingData   = 66
-	finishedRound = 68
-	feature       = 80
-
-	clockData = 29 // a feature
-)
+// attrSize is the size of struct perf_event_attr.
+const attrSize = 112
 
 // Event adds an event, and returns the id of its records. The text is a format file, whose number is that of the tracepoint.
 func (r *Recording) Event(system, text string) (id uint64) {
@@ -66,37 +38,27 @@ func (r *Recording) Event(system, text string) (id uint64) {
 	}
 	r.formats = append(r.formats, f)
 	id = uint64(len(r.formats))
-	r.describe(headerAttr, order.AppendUint64(r.attr(&f), id))
+	r.describe(typeHeaderAttr, order.AppendUint64(r.attr(&f), id))
 	formats := tracingDataOf([]format{f})
-	r.describe(tracingData, order.AppendUint32(nil, uint32(len(formats))))
+	r.describe(typeTracingData, order.AppendUint32(nil, uint32(len(formats))))
 	r.stream = append(r.stream, formats...)
 	return id
 }
 
 // attr returns struct perf_event_attr.
 func (r *Recording) attr(f *format) []byte {
-	const identifier, ip, tid, at, cpu, period, raw = 1 << 16, 1 << 0, 1 << 1, 1 << 2, 1 << 7, 1 << 8, 1 << 10
-	sampleType := uint64(identifier | ip | tid | at | cpu | period | raw)
+	sampleType := uint64(sampleIdentifier | sampleIP | sampleTID | sampleTime | sampleCPU | samplePeriod | sampleRaw)
 	if r.Callchain {
-		sampleType |= 1 << 5
+		sampleType |= sampleCallchain
 	}
 	if r.CgroupID {
-		sampleType |= 1 << 21
+		sampleType |= sampleCgroup
 	}
-	const sampleIDAll, useClockID = 1 << 18, 1 << 25
-	const tracepoint = 2
-	b := order.AppendUint32(order.AppendUint32(nil, tracepoint), AttrSize)
-	b = append(b, words(uint64(f.number), 1, sampleType, 0, sampleIDAll|useClockID, 0, 0, 0, 0, 0)...)
+	b := order.AppendUint32(order.AppendUint32(nil, typeTracepoint), attrSize)
+	b = append(b, words(uint64(f.number), 1, sampleType, 0, attrSampleIDAll|attrUseClockID, 0, 0, 0, 0, 0)...)
 	b = order.AppendUint32(b, 0)
-	b = order.AppendUint32(b, 1) // CLOCK_MONOTONIC
-	return append(b, make([]byte, AttrSize-len(b))...)
-}
-
-func words(list ...uint64) (b []byte) {
-	for _, v := range list {
-		b = order.AppendUint64(b, v)
-	}
-	return b
+	b = order.AppendUint32(b, clockMonotonic)
+	return append(b, make([]byte, attrSize-len(b))...)
 }
 
 // tracingDataOf returns the formats of events in the layout of trace.dat, with its other parts empty.
@@ -132,8 +94,8 @@ func encoded(kind uint32, misc uint16, body []byte) []byte {
 	return append(order.AppendUint16(b, uint16(8+len(body))), body...)
 }
 
-// Trailer returns the end of a record that is not a sample.
-func Trailer(pid, tid int32, at uint64, id uint64) []byte {
+// trailer returns the end of a record that is not a sample.
+func trailer(pid, tid int32, at uint64, id uint64) []byte {
 	return words(pair(pid, tid), at, 0, id)
 }
 
@@ -147,7 +109,6 @@ func (r *Recording) Add(id uint64, ev *record.Record) {
 	r.setClock(ev)
 	b := words(id, 0, pair(ev.PID, ev.TID), ev.Monotonic, pair(int32(ev.CPU), 0), 1)
 	if r.Callchain {
-		const contextUser = ^uint64(512) + 1
 		b = append(append(b, words(uint64(len(ev.Callchain)+1), contextUser)...), words(ev.Callchain...)...)
 	}
 	size := (4+len(ev.Raw)+7)&^7 - 4 // with padding
@@ -156,40 +117,39 @@ func (r *Recording) Add(id uint64, ev *record.Record) {
 	if r.CgroupID {
 		b = order.AppendUint64(b, ev.CgroupID)
 	}
-	r.Record(Sample, 2, b)
+	r.Record(typeSample, 2, b)
 }
 
 func (r *Recording) setClock(ev *record.Record) {
 	if r.clock == nil {
 		wall := uint64(ev.Time.UnixNano())
 		r.since = wall - ev.Monotonic
-		r.clock = append(order.AppendUint32(order.AppendUint32(nil, 1), 1), words(wall, ev.Monotonic)...)
-		r.describe(feature, append(words(clockData), r.clock...))
+		r.clock = append(words[uint32](1, clockMonotonic), words(wall, ev.Monotonic)...)
+		r.describe(typeFeature, append(words[uint64](featureClockData), r.clock...))
 	}
 }
 
 // Comm adds the name of a process.
 func (r *Recording) Comm(pid int32, name string) {
 	b := append(words(pair(pid, pid)), name...)
-	r.Record(Comm, 0, append(append(b, make([]byte, 8-len(name)%8)...), Trailer(pid, pid, 0, 0)...))
+	r.Record(typeComm, 0, append(append(b, make([]byte, 8-len(name)%8)...), trailer(pid, pid, 0, 0)...))
 }
 
 // Lost adds a number of records of an event, by its id, that were lost until a time. It follows a record of an event.
 func (r *Recording) Lost(id, n uint64, at time.Time) {
-	r.Record(Lost, 0, append(words(id, n), Trailer(0, 0, uint64(at.UnixNano())-r.since, id)...))
+	r.Record(typeLost, 0, append(words(id, n), trailer(0, 0, uint64(at.UnixNano())-r.since, id)...))
 }
 
 // Round ends a round of records: those up to the newest one of the round before are there.
-func (r *Recording) Round() { r.Record(finishedRound, 0, nil) }
+func (r *Recording) Round() { r.Record(typeFinishedRound, 0, nil) }
 
 // Stream returns the recording as it is in a pipe, or in the file of a program that was killed.
 func (r *Recording) Stream() []byte {
-	return append(append([]byte("PERFILE2"), words(pipeHeaderSize)...), r.stream...)
+	return append(append([]byte(magic), words[uint64](pipeHeaderSize)...), r.stream...)
 }
 
 // File returns the recording as a finished file: header, records, features, ids, events.
 func (r *Recording) File() []byte {
-	type section struct{ offset, size uint64 }
 	b := append(make([]byte, fileHeaderSize), r.records...)
 	data := section{fileHeaderSize, uint64(len(r.records))}
 	features := [][]byte{tracingDataOf(r.formats), r.clock}
@@ -205,12 +165,12 @@ func (r *Recording) File() []byte {
 	for id := range r.formats {
 		b = append(b, words(uint64(id+1))...)
 	}
-	attrs := section{uint64(len(b)), uint64(len(r.formats)) * (AttrSize + sectionSize)}
+	attrs := section{uint64(len(b)), uint64(len(r.formats)) * (attrSize + sectionSize)}
 	for i := range r.formats {
 		b = append(append(b, r.attr(&r.formats[i])...), words(ids+8*uint64(i), 8)...)
 	}
-	const has = 1<<1 | 1<<clockData // features
-	header := words(fileHeaderSize, AttrSize+sectionSize, attrs.offset, attrs.size, data.offset, data.size, 0, 0, has)
-	copy(b[copy(b, "PERFILE2"):], header)
+	const has = 1<<featureTracingData | 1<<featureClockData
+	header := words[uint64](fileHeaderSize, attrSize+sectionSize, attrs.offset, attrs.size, data.offset, data.size, 0, 0, has)
+	copy(b[copy(b, magic):], header)
 	return b
 }
