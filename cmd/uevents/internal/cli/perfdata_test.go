@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/userevents/userevents-go/record"
@@ -39,7 +40,7 @@ func (p *perfData) add(ev *record.Record) {
 	if p.records == nil {
 		p.wall, p.monotonic = uint64(ev.Time.UnixNano()), ev.Monotonic
 	}
-	raw := append(ev.Raw[:len(ev.Raw):len(ev.Raw)], make([]byte, (4-len(ev.Raw))&7)...)
+	raw := append(slices.Clip(ev.Raw), make([]byte, (4-len(ev.Raw))&7)...)
 	body := encoded(nil, ev.PID, ev.TID, ev.Monotonic, uint64(ev.CPU), uint32(len(raw)), raw)
 	p.records = append(p.records, perfRecord(9, body)...)
 }

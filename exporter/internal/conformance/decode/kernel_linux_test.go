@@ -1,10 +1,11 @@
 package decode
 
 import (
-	"github.com/userevents/userevents-go/internal/live"
 	"io"
 	"os"
 	"testing"
+
+	"github.com/userevents/userevents-go/internal/live"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
