@@ -293,7 +293,7 @@ func (f *File[S]) Refused(buf []byte) error {
 		return errno.EFAULT
 	}
 	index := int32(binary.NativeEndian.Uint32(buf))
-	if index >= 0 && int(index) >= len(*events) {
+	if index >= 0 && (int(index) >= len(*events) || len(buf)-IndexSize >= (*events)[index].fixed) { // or it was registered since At looked
 		return errno.ENOENT
 	}
 	return errno.EINVAL // a negative index, or a payload that is shorter than the fixed fields

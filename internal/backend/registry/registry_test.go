@@ -186,6 +186,7 @@ func TestAt(t *testing.T) {
 			assert.ErrorIs(t, f.Refused(c.buf), c.err)
 		} else if assert.NotNil(t, e) {
 			assert.Equal(t, c.want, e.Decl.Name)
+			assert.ErrorIs(t, f.Refused(c.buf), errno.ENOENT, "it was registered since")
 		}
 	}
 	require.NoError(t, f.Close())
