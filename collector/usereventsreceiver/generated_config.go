@@ -4,11 +4,10 @@ package usereventsreceiver
 
 import (
 	"errors"
-	"time"
-
 	"github.com/userevents/userevents-go/collector/usereventsreceiver/internal/metadata"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configretry"
+	"time"
 )
 
 // BatchConfig has the limits of a batch, which is delivered when it reaches one of them.
