@@ -165,25 +165,13 @@ func (r *Reader) divideMore() {
 func (r *Reader) divide(e *event) {
 	e.dividing.Lock()
 	defer e.dividing.Unlock()
-	for r.nextDivision(e) {
-		r.mu.Lock()
-		rest := e.rest
-		if rest != nil {
-			e.rest = nil
-			r.rests--
-		}
-		r.mu.Unlock()
+	for rest, o := r.nextDivision(e); rest != nil || o != nil; rest, o = r.nextDivision(e) {
 		var err error
 		if rest != nil {
 			err = rest.Detach()
-		} else if rest, err = r.kernel.Attach(e.name, r.attachOptions(e, "!("+e.filter+")")); err == nil {
-			r.divided(e, rest)
-			continue
 		} else {
-			r.mu.Lock()
-			r.rests--
-			e.wantsRest = false // until the next selection
-			r.mu.Unlock()
+			rest, err = r.kernel.Attach(e.name, o)
+			r.divided(e, rest, err)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, os.ErrClosed) {
 			r.notices.add(Notice{Kind: NoticeFailed, Event: e.name, Err: err})
@@ -191,35 +179,45 @@ func (r *Reader) divide(e *event) {
 	}
 }
 
-// nextDivision reports whether divide has something to do, and takes room for it.
-func (r *Reader) nextDivision(e *event) bool {
+// nextDivision returns what divide is to detach from, or the options for attaching, for which there is room then; neither if nothing is
+// left to do.
+func (r *Reader) nextDivision(e *event) (rest attached, o *perf.AttachOptions) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	more := e.wantsRest != (e.rest != nil) && !e.gone && !r.closed
-	if more && e.rest == nil {
-		if more = r.hasRoom(); more {
-			r.rests++
-			e.divided = true // from now on the Reader evaluates all conditions
-			rd := *e.reading.Load()
-			rd.all = false
-			e.reading.Store(&rd)
-		} else if !e.saidNoRoom {
-			e.saidNoRoom = true
-			r.notices.add(tooMany(r.most, "", "the other records of "+e.name))
-		}
+	switch {
+	case e.wantsRest == (e.rest != nil) || e.gone || r.closed:
+	case e.rest != nil:
+		rest, e.rest = e.rest, nil
+		r.rests--
+	case r.hasRoom():
+		r.rests++
+		e.divided = true // from now on the Reader evaluates all conditions
+		rd := *e.reading.Load()
+		rd.all = false
+		e.reading.Store(&rd)
+		o = r.attachOptions(e, "!("+e.filter+")")
+	case !e.saidNoRoom:
+		e.saidNoRoom = true
+		r.notices.add(tooMany(r.most, "", "the other records of "+e.name))
 	}
-	e.isDividing = more
-	return more
+	e.isDividing = rest != nil || o != nil
+	return rest, o
 }
 
-// divided notes that an event is attached a second time. It may have been disabled by a limit meanwhile.
-func (r *Reader) divided(e *event, rest attached) {
+// divided notes that an event is attached a second time, or that it is not until the next selection.
+func (r *Reader) divided(e *event, rest attached, err error) {
 	r.mu.Lock()
+	if err != nil {
+		r.rests--
+		e.wantsRest = false
+		r.mu.Unlock()
+		return
+	}
 	e.rest, e.saidNoRoom = rest, false
-	rest.SetProcesses(e.processes)
+	rest.SetProcesses(e.processes) // they may be others by now
 	limited := e.limited != unlimited
 	r.mu.Unlock()
-	if limited {
+	if limited { // meanwhile
 		_ = rest.Pause() // as the first, of which there was a notice
 	}
 }

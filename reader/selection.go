@@ -51,6 +51,7 @@ type selection struct {
 	Selection
 
 	events, excludes []pattern
+	pids             map[int32]bool // of Processes; nil means all
 }
 
 func (r *Reader) newSelections(list []Selection) (s selections, err error) {
@@ -70,7 +71,11 @@ func (r *Reader) newSelections(list []Selection) (s selections, err error) {
 				return nil, fmt.Errorf("%s is an event of the kernel, which is not in shared memory: %w", of.Events[i], fs.ErrInvalid)
 			}
 		}
+		if of.Processes != nil {
+			parsed.pids = make(map[int32]bool, len(of.Processes))
+		}
 		for _, pid := range of.Processes {
+			parsed.pids[int32(pid)] = true
 			if _, err := os.Stat(filepath.Join(r.processes.proc, strconv.Itoa(pid))); errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("there is no process %d: %w", pid, fs.ErrInvalid)
 			}
@@ -124,23 +129,12 @@ func (s selections) others() bool {
 func (s selections) processes() map[int32]bool {
 	all := map[int32]bool{}
 	for _, of := range s {
-		if of.Processes == nil {
+		if of.pids == nil {
 			return nil
 		}
-		maps.Copy(all, of.pids())
+		maps.Copy(all, of.pids)
 	}
 	return all
-}
-
-func (s *selection) pids() map[int32]bool {
-	if s.Processes == nil {
-		return nil
-	}
-	pids := make(map[int32]bool, len(s.Processes))
-	for _, pid := range s.Processes {
-		pids[int32(pid)] = true
-	}
-	return pids
 }
 
 // conditional reports whether a selection has more than names of events, for which their fields must be known.
@@ -176,27 +170,28 @@ func (r *Reader) choose(s selections, system, name string, d *record.Decoder) (c
 		if !of.name(system, name) || !of.wantsKind(d) {
 			continue
 		}
-		condition := of.Where
+		condition, plan := of.Where, where.Plan{}
 		if of.Where != nil {
-			plan := r.planFor(of, d)
-			if plan.Never {
+			if plan = r.planFor(of, d); plan.Never {
 				continue
 			}
 			if plan.Kernel == "" && len(plan.Reader) > 0 {
 				condition = nil
 			}
 		}
+		c.plan = plan
 		selected = append(selected, of)
-		c.parts = append(c.parts, part{of: of, where: of.Where, processes: of.pids()})
+		c.parts = append(c.parts, part{of: of, where: of.Where, processes: of.pids})
 		conditions = append(conditions, condition)
 	}
 	c.processes = selected.processes()
 	switch {
 	case len(c.parts) == 0:
-		c.plan.Never = true
-	case len(c.parts) == 1 && c.parts[0].where != nil:
-		c.plan = r.planFor(c.parts[0].of, d)
-	case !slices.Contains(conditions, nil):
+		c.plan = where.Plan{Never: true}
+	case len(c.parts) == 1: // it is that of the part
+	case slices.Contains(conditions, nil):
+		c.plan = where.Plan{}
+	default:
 		c.plan = where.Or(conditions...).Plan(d, !r.noTexts)
 	}
 	return c

@@ -40,7 +40,8 @@ func (r *Reader) NextUndecoded(u *Undecoded) (raw []byte, err error) {
 }
 
 // Decode decodes the record into rec, which shares the memory of raw as with [record.Decoder.DecodeReuse], and has no Callchain. It reports
-// whether the record is selected, or else whether that is because it is the copy of a declared record. One goroutine, which may be another
+// whether the record is selected, by the selection of the time at which it was read, or else whether that is because it is the copy of a
+// declared record. One goroutine, which may be another
 // one than that of the Reader, decodes all records of the Reader in their order. A record that no Reader returned is selected.
 func (u *Undecoded) Decode(raw []byte, rec *record.Record) (selected, isCopy bool) {
 	err := u.Decoder.DecodeReuse(raw, rec)
