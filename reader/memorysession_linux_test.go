@@ -145,3 +145,56 @@ func TestMemoryKinds(t *testing.T) {
 	assert.Same(t, m.kind(later), m.kind(later))
 	assert.NotNil(t, m.kind(later).reading)
 }
+
+// TestMemoryLossName: the loss of an event has its name, also after all programs that had the event have ended for a while.
+func TestMemoryLossName(t *testing.T) {
+	testscale.HostOnly(t)
+	var lost []Notice
+	r, err := Open(&Options{
+		Selection: Selection{Events: []string{"sel_loss"}, Processes: []int{os.Getpid()}}, Transport: TransportMemory, Poll: time.Millisecond, BufferSize: 16 << 10,
+		Notify: func(n Notice) {
+			if n.Kind == NoticeLost {
+				lost = append(lost, n)
+			}
+		},
+	})
+	require.NoError(t, err)
+	defer r.Close()
+	until := func(condition func() bool) { // reads what is ready until then
+		t.Helper()
+		testscale.Eventually(t, func() bool {
+			for r.SetDeadline(past); r.Next(new(record.Record)) == nil; {
+			}
+			return condition()
+		}, "not yet")
+	}
+	tick := func() {
+		r.mu.Lock()
+		r.tickAt = time.Now().Add(-time.Second)
+		r.mu.Unlock()
+		r.CheckNotices()
+	}
+	round := func(n int) {
+		p, err := uevents.Open(&uevents.Options{Transport: uevents.TransportMemory})
+		require.NoError(t, err)
+		h, err := sloghandler.New("sel_loss", &sloghandler.Options{Provider: p})
+		require.NoError(t, err)
+		l := slog.New(h)
+		until(func() bool { return l.Enabled(t.Context(), slog.LevelInfo) })
+		for range n {
+			l.Info("some text that takes room in the ring")
+		}
+		tick() // Next would say that once a second
+		require.NoError(t, errors.Join(h.Close(), p.Close()))
+		until(func() bool { return r.memory.Events() == 0 })
+		for range 4 {
+			tick()
+		}
+	}
+	round(3000)
+	round(2000)
+	require.NotEmpty(t, lost)
+	for _, n := range lost {
+		assert.Equal(t, "user_events:sel_loss_info", n.Event, "%+v", n)
+	}
+}
