@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -111,12 +110,11 @@ func (r *rule) selection() (reader.Selection, error) {
 }
 
 type rules struct {
-	path   string
-	text   []byte // of the last look; nil if there was none or no file
-	last   string // what was wrong with the file
-	failed string // why the rules in force are not applied; empty if they are
-	// refused is that openSource could not apply them.
-	refused atomic.Bool
+	path string
+	text []byte // of the last look; nil if there was none or no file
+	last string // what was wrong with the file
+
+	failed string // why the rules in force are not applied; empty if they are; guarded by session.mu
 
 	mu   sync.Mutex
 	list []rule // in force; guarded by mu
@@ -218,27 +216,43 @@ func (s *session) lookAtRules(now time.Time) {
 	if len(expired) > 0 {
 		s.logger.Warn("rules of the file have expired and are not in force", file, zap.Ints("rules", expired))
 	}
-	if s.rules.refused.Swap(false) || changed || s.rules.failed != "" {
+	if changed || s.rulesFailed() {
 		s.applyRules()
 	}
 }
 
-// applyRules makes the open source keep to the rules. They were checked, so the reason of an error may pass: the next look tries again.
+func (s *session) rulesFailed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rules.failed != ""
+}
+
+// applyRules makes the open source keep to the rules.
 func (s *session) applyRules() {
 	list := s.rules.inForce()
 	s.telemetry.ReceiverUserEventsActiveRules.Record(s.ctx, int64(len(list)), s.telemetry.with())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.rules.failed
-	s.rules.failed = ""
 	if s.source == nil {
+		s.rules.failed = ""
 		return // openSource applies them
 	}
-	if err := s.source.Select(s.selections(list)...); err != nil && !errors.Is(err, os.ErrClosed) {
-		if s.rules.failed = err.Error(); s.rules.failed != before {
-			s.logger.Error("rules are not applied", zap.Error(err))
-		}
-		return
+	if s.selectRules(list) {
+		s.logger.Info("rules are in force", zap.Int("rules", len(list)))
 	}
-	s.logger.Info("rules are in force", zap.Int("rules", len(list)))
+}
+
+// selectRules makes the source keep to rules, and reports whether it does. They were checked, so the reason of an error may pass: the next
+// look tries again. The caller holds mu.
+func (s *session) selectRules(list []rule) bool {
+	before := s.rules.failed
+	s.rules.failed = ""
+	err := s.source.Select(s.selections(list)...)
+	if err == nil || errors.Is(err, os.ErrClosed) {
+		return true
+	}
+	if s.rules.failed = err.Error(); s.rules.failed != before {
+		s.logger.Error("rules are not applied", zap.Error(err))
+	}
+	return false
 }

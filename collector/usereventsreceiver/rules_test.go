@@ -228,3 +228,20 @@ func TestRulesTriedAgain(t *testing.T) {
 	assert.Equal(t, []error{busy}, m.refuse, "it is not tried again after a success")
 	assert.Equal(t, []string{"rules are not applied", "rules are not applied", "rules are in force"}, messages(t, logs))
 }
+
+// TestRulesRefusedAtOpen: rules that a source refuses when it is opened do not keep it from collecting the rest, and are tried again at the
+// next look.
+func TestRulesRefusedAtOpen(t *testing.T) {
+	s, m, logs := watched(t, goodRules)
+	m.logger("myapp")
+	s.lookAtRules(noon) // before the source is open
+	m.refuse = []error{errors.New("no room")}
+	src, err := s.openSource()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, src.Close()) })
+	assert.Equal(t, []string{"rules are not applied"}, messages(t, logs))
+	s.lookAtRules(noon)
+	assert.Equal(t, []string{"rules are in force"}, messages(t, logs))
+	s.lookAtRules(noon)
+	assert.Empty(t, messages(t, logs))
+}

@@ -245,10 +245,7 @@ func (s *session) openSource() (source, error) {
 			return nil, errors.Join(err, src.Close())
 		}
 	} else if list := s.rules.inForce(); len(list) > 0 {
-		if err := src.Select(s.selections(list)...); err != nil { // the next look at the rules tries again
-			s.rules.refused.Store(true)
-			s.logger.Error("rules are not applied", zap.Error(err))
-		}
+		s.selectRules(list)
 	}
 	return src, nil
 }
