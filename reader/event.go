@@ -81,7 +81,7 @@ func (rd *reading) wants(rec *record.Record) (wanted, isCopy bool) {
 		case duplicate && p.of.name(tracepoint.System, original.Event):
 			isCopy = true
 		case p.processes != nil && !p.processes[rec.PID]:
-		case rd.all || p.where == nil || p.where.Match(rec):
+		case rd.all || p.where.Match(rec):
 			wanted = true
 		}
 	}

@@ -36,7 +36,7 @@ func TestParseRules(t *testing.T) {
 	assert.True(t, list[1].end.Equal(noon.Add(24*time.Hour)))
 	a, err := list[0].selection()
 	require.NoError(t, err)
-	assert.Equal(t, "(level >= debug or not has(level) or not kind in (log, other)) and (program == checkout)", a.Where.String())
+	assert.Equal(t, "(not kind in (log, other) or level >= debug or not has(level)) and (program == checkout)", a.Where.String())
 	a.Where = nil
 	assert.Equal(t, reader.Selection{Events: []string{"checkout"}, Excludes: []string{"*_span_start"}}, a)
 	a, err = list[1].selection()

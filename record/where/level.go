@@ -14,7 +14,7 @@ func Level(least record.Severity) *Condition {
 	level := strings.ToLower(least.String())
 	text := fmt.Sprintf("%s and (level >= %s or not has(level))", own, level)
 	if least <= record.SeverityInfo {
-		text = fmt.Sprintf("level >= %s or not has(level) or not %s", level, own)
+		text = fmt.Sprintf("not %s or level >= %s or not has(level)", own, level)
 	}
 	c, err := Parse(text)
 	if err != nil {

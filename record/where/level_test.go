@@ -60,4 +60,23 @@ func TestJoin(t *testing.T) {
 	assert.Nil(t, And(nil, nil))
 	assert.Nil(t, Or(a, nil))
 	assert.Equal(t, []string{"nosuch"}, And(parsed("pid == 812"), b).UnknownNames())
+
+	var all *Condition
+	assert.Empty(t, all.String())
+	assert.Empty(t, all.UnknownNames())
+	for name, rec := range conditionSamples {
+		assert.True(t, all.Match(rec), name)
+	}
+	for name := range planned {
+		assert.Equal(t, Plan{}, all.Plan(plannedDecoder(t, name), true), name)
+	}
+}
+
+// TestLevelOfSpans: spans are not asked for a level, so that it is no name that records lack.
+func TestLevelOfSpans(t *testing.T) {
+	for _, level := range []record.Severity{record.SeverityDebug, record.SeverityInfo, record.SeverityError} {
+		c := Level(level)
+		assert.Equal(t, level <= record.SeverityInfo, c.Match(&record.Record{Kind: record.KindSpan}), level)
+		assert.Empty(t, c.UnknownNames(), level)
+	}
 }

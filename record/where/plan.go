@@ -24,6 +24,9 @@ type Plan struct {
 // Plan returns where the condition is evaluated on the records of a decoder's tracepoint. Kernels before Linux 6.4 evaluate no texts.
 // Programs in shared memory have no kernel: the reader evaluates all.
 func (c *Condition) Plan(d *record.Decoder, texts bool) Plan {
+	if c == nil {
+		return Plan{}
+	}
 	p := planner{d: d, texts: texts}
 	b := p.plan(c.root, false)
 	plan := Plan{Never: b.never, Kernel: b.filter}

@@ -12,7 +12,7 @@ import (
 	"github.com/userevents/userevents-go/record"
 )
 
-// Condition selects records by what they say. [Parse] makes one. Its methods may be called concurrently.
+// Condition selects records by what they say; nil selects all. [Parse] makes one. Its methods may be called concurrently.
 //
 //	level >= warn and not (route ~ "/health*")
 //	status >= 500 or duration > 100ms
@@ -51,12 +51,12 @@ type Condition struct {
 	leaves []*leaf
 }
 
-// And returns a condition that holds if all of these do. A nil Condition selects all records.
+// And returns a condition that holds if all of these do.
 func And(conditions ...*Condition) *Condition {
 	return join(conditions, " and ", func(x, y node) node { return and{x, y} })
 }
 
-// Or returns a condition that holds if one of these does. A nil Condition selects all records.
+// Or returns a condition that holds if one of these does.
 func Or(conditions ...*Condition) *Condition {
 	if slices.Contains(conditions, nil) {
 		return nil
@@ -91,14 +91,22 @@ func join(conditions []*Condition, operator string, join func(x, y node) node) *
 }
 
 // String returns the text of the condition.
-func (c *Condition) String() string { return c.text }
+func (c *Condition) String() string {
+	if c == nil {
+		return ""
+	}
+	return c.text
+}
 
 // Match reports whether the condition selects a record.
-func (c *Condition) Match(rec *record.Record) bool { return c.root.match(rec) }
+func (c *Condition) Match(rec *record.Record) bool { return c == nil || c.root.match(rec) }
 
 // UnknownNames returns the names of the condition that records were asked for, and that none of these had, nor a tracepoint that Plan was asked
 // about: they may be misspelt. A record that an earlier part of the condition decides is not asked.
 func (c *Condition) UnknownNames() (names []string) {
+	if c == nil {
+		return nil
+	}
 	for _, l := range c.leaves {
 		if l.asked.Load() && !l.found.Load() && !slices.Contains(names, l.name) {
 			names = append(names, l.name)

@@ -41,7 +41,6 @@ func TestKernelWithoutUserEvents(t *testing.T) {
 		{"events", "save"},
 		{"events", "restore"},
 		{"setup", "tracers"},
-		{"config", "perf"},
 	} {
 		f := newFeed("one")
 		var out, errs bytes.Buffer
@@ -71,8 +70,6 @@ func TestFullOutput(t *testing.T) {
 		{"completion", "bash"},
 		{"list"},
 		{"show", "myapp_info"},
-		{"config", "perf"},
-		{"config", "perf", "-o", "json"},
 		{"events", "save"},
 	} {
 		var errs bytes.Buffer

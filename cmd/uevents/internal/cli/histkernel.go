@@ -49,11 +49,9 @@ func kernelTask(format tracepoint.Format, system string, texts bool, f *histFlag
 	case f.tail.o != nil:
 		return task, "it does not evaluate --when", nil
 	}
-	if f.condition != nil {
-		plan := f.condition.Plan(d, texts)
-		if task.filter = plan.Kernel; plan.Never || len(plan.Reader) > 0 {
-			return task, "it does not evaluate " + strings.Join(append(plan.Reader, f.condition.String())[:max(1, len(plan.Reader))], " nor "), nil
-		}
+	plan := f.condition.Plan(d, texts)
+	if task.filter = plan.Kernel; plan.Never || len(plan.Reader) > 0 {
+		return task, "it does not evaluate " + strings.Join(append(plan.Reader, f.condition.String())[:max(1, len(plan.Reader))], " nor "), nil
 	}
 	for _, name := range f.by {
 		field, ok := where.FieldOf(d, name)

@@ -128,7 +128,7 @@ func (m *recordings) Next(ev *record.Record) error {
 			if ev.Undecodable {
 				m.stats.Undecodable++
 			}
-			if m.selected.times.selects(ev.Time) && (m.selected.where == nil || m.selected.where.Match(ev)) {
+			if m.selected.times.selects(ev.Time) && m.selected.where.Match(ev) {
 				return nil
 			}
 			m.stats.Unselected++

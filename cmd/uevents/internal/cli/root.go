@@ -37,7 +37,6 @@ var commands = []struct {
 	{groupRead, newFlightCommand},
 	{groupSetup, newSetupCommand},
 	{groupSetup, newEventsCommand},
-	{groupSetup, newConfigCommand},
 }
 
 // synonyms are names that other tools have for commands, beside those that are misspelt.

@@ -263,9 +263,7 @@ func (e *env) selected(o *reader.Options) ([]event, error) {
 // addSwitches selects context switches, too, whatever the condition.
 func addSwitches(o *reader.Options) {
 	o.Events = append(o.Events, perfetto.Switch)
-	if o.Where != nil {
-		o.Where = where.Or(o.Where, mustParse("system == sched"))
-	}
+	o.Where = where.Or(o.Where, mustParse("system == sched"))
 }
 
 // options returns the options for reading the records that hist counts: with --when, records that meet it may be in any event.

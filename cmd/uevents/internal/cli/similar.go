@@ -53,9 +53,7 @@ func (m *missingNames) say() {
 
 // missing returns the names that records were asked for, and that none has.
 func (m *missingNames) missing() (names []string) {
-	if m.where != nil {
-		names = m.where.UnknownNames()
-	}
+	names = m.where.UnknownNames()
 	if m.tail == nil {
 		return names
 	}

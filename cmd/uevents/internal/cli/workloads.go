@@ -103,7 +103,7 @@ func (f *conditionFlags) sayAbsent(e *env) {
 		var names []string
 		for i := range processes {
 			p := &processes[i]
-			if c == nil || c.Match(&record.Record{Process: &record.Process{Comm: p.Comm, Exe: p.Program, Unit: p.Unit}}) {
+			if c.Match(&record.Record{Process: &record.Process{Comm: p.Comm, Exe: p.Program, Unit: p.Unit}}) {
 				return
 			}
 			names = append(names, of(p))

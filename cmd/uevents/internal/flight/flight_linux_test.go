@@ -27,6 +27,7 @@ import (
 	pprof "github.com/userevents/userevents-go/cmd/uevents/internal/profile"
 	"github.com/userevents/userevents-go/cmd/uevents/internal/symbols"
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/record/where"
@@ -146,7 +147,7 @@ func TestFlight(t *testing.T) {
 
 	// The trigger of a process that has exited has no name; the kept records do.
 	b.do("log", 1)
-	cause = Cause{Event: "user_events:flightb_info", Monotonic: monotonic(), Process: record.Process{PID: b.pid}}
+	cause = Cause{Event: "user_events:flightb_info", Monotonic: uint64(sys.Nanotime()), Process: record.Process{PID: b.pid}}
 	_, err := r.Dump(&cause, &writers{counts: map[string]map[int32]int{}})
 	require.NoError(t, err)
 	assert.Equal(t, b.pid, cause.Process.PID)
@@ -204,7 +205,7 @@ func TestAge(t *testing.T) {
 	r := arm(t, Options{Reader: reader.Options{Selection: reader.Selection{Events: []string{"flightage"}}}, Keep: time.Hour})
 	a.do("log", 5)
 	time.Sleep(10 * time.Millisecond) //nolint:forbidigo // more than the clocks of CPUs differ
-	between := monotonic()
+	between := uint64(sys.Nanotime())
 	time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the same
 	a.do("retry", 5)
 	signals <- syscall.SIGUSR1

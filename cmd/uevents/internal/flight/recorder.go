@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/output"
+	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/tool/tail"
 	"github.com/userevents/userevents-go/reader"
 	"github.com/userevents/userevents-go/record"
@@ -155,7 +156,7 @@ func causeOf(ev *record.Record) Cause {
 
 // Now returns a cause that is no record.
 func Now(message string) Cause {
-	return Cause{Monotonic: monotonic(), Message: message}
+	return Cause{Monotonic: uint64(sys.Nanotime()), Message: message}
 }
 
 // AttachProcess is [reader.Reader.AttachProcess]. It may be called concurrently.
@@ -211,7 +212,7 @@ type Dump struct {
 // Dump writes the records in the rings that no earlier dump has. It does not close w. If the process of the cause had exited
 // before its record was read, cause lacks its name: Dump sets it from the kept records.
 func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
-	r.dumped = monotonic()
+	r.dumped = uint64(sys.Nanotime())
 	var d Dump
 	oldest := r.oldest(cause)
 	processes := map[int32]bool{}

@@ -1,14 +1,11 @@
 package workload
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/userevents/userevents-go/internal/cgroup"
 	"github.com/userevents/userevents-go/internal/sys"
@@ -161,7 +157,7 @@ func (s *Snapshot) readStorage(store string) {
 			continue
 		}
 		if err == nil {
-			err = s.addList(b, "podman")
+			err = s.addList(b)
 		}
 		if err != nil {
 			s.failed(fmt.Errorf("%s: %w", filepath.Join(dir, name), err))
@@ -169,8 +165,8 @@ func (s *Snapshot) readStorage(store string) {
 	}
 }
 
-// addList adds the containers of a JSON array, in which podman and docker have the same members.
-func (s *Snapshot) addList(b []byte, runtime string) error {
+// addList adds the containers of a JSON array.
+func (s *Snapshot) addList(b []byte) error {
 	var list []struct {
 		ID    string
 		Names []string
@@ -180,24 +176,21 @@ func (s *Snapshot) addList(b []byte, runtime string) error {
 	}
 	for _, c := range list {
 		if cgroup.IsContainerID(c.ID) && len(c.Names) > 0 {
-			s.addNamed(c.ID, strings.TrimPrefix(c.Names[0], "/"), runtime)
+			s.addNamed(c.ID, c.Names[0], "podman")
 		}
 	}
 	return nil
 }
 
-// readDocker reads the configurations of docker's containers, each in a directory that has its id for a name. It reports whether it
-// could list them: not if there is no such directory, or with an error.
-func (s *Snapshot) readDocker(dir string) (bool, error) {
+// readDocker reads the configurations of docker's containers, each in a directory that has its id for a name.
+func (s *Snapshot) readDocker(dir string) {
 	r, err := open(s.place(dir))
-	if err != nil || r == nil {
-		return false, err
+	if s.failed(err) || r == nil {
+		return
 	}
 	defer r.Close()
 	list, err := s.entries(r)
-	if err != nil {
-		return false, err
-	}
+	s.failed(err)
 	for _, e := range list {
 		if !cgroup.IsContainerID(e.Name()) {
 			continue
@@ -216,42 +209,6 @@ func (s *Snapshot) readDocker(dir string) (bool, error) {
 			s.addNamed(e.Name(), strings.TrimPrefix(c.Name, "/"), "docker")
 		}
 	}
-	return true, nil
-}
-
-// patience is how long docker may take to answer, which guards against a daemon that hangs.
-const patience = 10 * time.Second
-
-// askDocker asks docker for its containers, or podman where that has docker's socket. It reports whether there was an answer.
-func (s *Snapshot) askDocker(socket string) bool {
-	path := s.place(socket)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	b, err := getUnix(path, "http://docker/containers/json?all=1")
-	if err == nil {
-		err = s.addList(b, "docker")
-	}
-	return !s.failed(err)
-}
-
-// getUnix returns what the server of a socket answers to a GET request.
-func getUnix(socket, url string) ([]byte, error) {
-	client := http.Client{Timeout: patience, Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		},
-	}}
-	response, err := client.Get(url)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", socket, response.Status)
-	}
-	return limited(response.Body, socket)
 }
 
 const (
@@ -304,14 +261,9 @@ func read(r *os.Root, name string) ([]byte, error) {
 	} else if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", f.Name())
 	}
-	return limited(f, f.Name())
-}
-
-// limited reads what has a limit of size.
-func limited(r io.Reader, name string) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxFile)
+		err = fmt.Errorf("%s has more than %d bytes", f.Name(), maxFile)
 	}
 	return b, err
 }

@@ -3,9 +3,6 @@ package workload
 import (
 	"fmt"
 	"io/fs"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,66 +142,6 @@ func TestStorage(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("XDG_DATA_HOME", "relative")
 	assert.Len(t, Read(m.root).Containers, 5)
-}
-
-// serve answers on docker's socket.
-func (m machine) serve(h http.HandlerFunc) {
-	m.Helper()
-	require.NoError(m, os.MkdirAll(filepath.Join(m.root, "run"), 0o755))
-	dir, err := os.Open(filepath.Join(m.root, "run"))
-	require.NoError(m, err)
-	m.Cleanup(func() { assert.NoError(m, dir.Close()) })
-	l, err := net.Listen("unix", fmt.Sprintf("/proc/self/fd/%d/docker.sock", dir.Fd())) // the name of a socket is short
-	require.NoError(m, err)
-	s := httptest.NewUnstartedServer(h)
-	s.Listener = l
-	s.Start()
-	m.Cleanup(s.Close)
-}
-
-// TestDockerSocket: docker is asked where its files cannot be read, such as by a member of the group docker.
-func TestDockerSocket(t *testing.T) {
-	asked := 0
-	answer := `[{"Id":"` + id("a1") + `","Names":["/web","/shop/web"],"State":"running"},{"Id":"x","Names":["/no"]},{"Id":"` + id("b2") + `"}]`
-	m := newMachine(t)
-	m.serve(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		assert.Equal(t, "/containers/json?all=1", r.URL.String())
-		fmt.Fprint(w, answer)
-	})
-	want := []Container{{ID: id("a1"), Name: "web", Runtime: "docker"}}
-	s := Read(m.root)
-	assert.Equal(t, want, s.Containers)
-	assert.Equal(t, 1, asked)
-
-	m.file("var/lib/docker/containers", "") // no directory: an error that the answer makes up for
-	s = Read(m.root)
-	assert.Equal(t, want, s.Containers)
-	assert.Empty(t, s.errs)
-
-	require.NoError(t, os.Remove(filepath.Join(m.root, "var/lib/docker/containers")))
-	m.docker("/var/lib/docker", id("c3"), "db")
-	s = Read(m.root)
-	assert.Equal(t, []Container{{ID: id("c3"), Name: "db", Runtime: "docker"}}, s.Containers)
-	assert.Equal(t, 2, asked, "not where the files say it")
-}
-
-// TestDockerRefuses: an answer that is none is why a name is not found.
-func TestDockerRefuses(t *testing.T) {
-	for want, answer := range map[string]http.HandlerFunc{
-		"403 Forbidden":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-		"unexpected end of JSON":  func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[{") },
-		"more than 16777216 byte": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxFile+1)) },
-	} {
-		m := newMachine(t)
-		m.serve(answer)
-		_, err := Read(m.root).ResolveContainer("web")
-		assert.ErrorContains(t, err, want)
-	}
-	m := newMachine(t)
-	m.file("run/docker.sock", "") // nothing listens
-	_, err := Read(m.root).ResolveContainer("web")
-	assert.ErrorContains(t, err, "connect")
 }
 
 // TestProcesses: units, containers and pods that only cgroups tell of; threads of the kernel have no program.
