@@ -35,7 +35,8 @@ func in(p part, list ...*member[Record]) []*member[Record] {
 	return list
 }
 
-// recordMembers are all members of a record. A new one has its line here, and in partsOf if it belongs to a part.
+// recordMembers are all members of a record. A new one has its line here, and in partsOf if it belongs to a part. Encoder and Parser keep the
+// members of a process and of a thread as one text: between these, a member needs a value that changes with them alone.
 var recordMembers = slices.Concat(
 	in(0,
 		special("time", aTime, "when the kernel took the record",

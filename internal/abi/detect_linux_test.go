@@ -107,9 +107,10 @@ func TestStatusError(t *testing.T) {
 // TestStatusPage: the kernel gives exactly one page, and does not let it be written.
 func TestStatusPage(t *testing.T) {
 	f, tfs := open(t)
-	fd, err := sys.OpenReadOnly(tfs.Path(tracefs.StatusFile))
+	status, err := sys.Open(tfs.Path(tracefs.StatusFile))
 	require.NoError(t, err)
-	defer sys.Close(fd)
+	defer status.Close()
+	fd := int(status.Fd())
 	_, err = sys.MapReadOnly(fd, 2*os.Getpagesize())
 	assert.Error(t, err, "two pages")
 	page, err := syscall.Mmap(fd, 0, os.Getpagesize(), syscall.PROT_READ, syscall.MAP_SHARED)

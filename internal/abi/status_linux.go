@@ -72,12 +72,12 @@ func mapStatus(path string) (*statusPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := sys.OpenReadOnly(path)
+	f, err := sys.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer sys.Close(fd) // the mapping outlives the descriptor
-	page, err := sys.MapReadOnly(fd, os.Getpagesize())
+	defer f.Close() // the mapping outlives the descriptor
+	page, err := sys.MapReadOnly(int(f.Fd()), os.Getpagesize())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -86,7 +86,7 @@ func mapStatus(path string) (*statusPage, error) {
 
 // statusGeneration tells bytes from bits by the number of events that a page has room for.
 func statusGeneration(path string) (backend.ABI, error) {
-	f, err := os.Open(path)
+	f, err := sys.Open(path)
 	if err != nil {
 		return backend.Unknown, err
 	}

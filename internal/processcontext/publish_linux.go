@@ -48,7 +48,7 @@ func Publish(resource []Attribute) (*Context, error) {
 
 // published reports whether the process has a context, of whatever library.
 func published() bool {
-	maps, err := os.Open("/proc/self/maps")
+	maps, err := sys.Open("/proc/self/maps")
 	if err != nil {
 		return false
 	}

@@ -12,6 +12,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Open opens a file for reading, as [os.Open] does, but without Go's poller: the first use of that ends a program that has
+// no descriptors left, or if a sandbox refuses the system calls.
+func Open(path string) (*os.File, error) {
+	fd, err := open(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// ReadFile returns the content of a small file.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 1<<20))
+}
+
+func open(path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return -1, &os.PathError{Op: "open", Path: path, Err: err}
+		}
+		return fd, nil
+	}
+}
+
 // MapShared maps a part of a file for reading and writing. A nil address leaves the choice to the kernel; another replaces what
 // is mapped there.
 func MapShared(fd int, at unsafe.Pointer, size int) (unsafe.Pointer, error) {

@@ -1,7 +1,6 @@
 package sys
 
 import (
-	"io/fs"
 	"os"
 	"time"
 	"unsafe"
@@ -13,24 +12,6 @@ import (
 // that user_events_data asks of a program.
 func OpenWriteOnly(path string) (fd int, err error) {
 	return open(path, unix.O_WRONLY)
-}
-
-// OpenReadOnly opens a file for reading.
-func OpenReadOnly(path string) (fd int, err error) {
-	return open(path, unix.O_RDONLY)
-}
-
-func open(path string, flags int) (int, error) {
-	for {
-		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
-		}
-		return fd, nil
-	}
 }
 
 // Close closes a descriptor.

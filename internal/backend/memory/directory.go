@@ -68,13 +68,18 @@ func (f *files) openIn(dir string) error {
 }
 
 func removeDead(dir string) {
-	list, _ := os.ReadDir(dir)
-	for _, e := range list {
-		suffix, ok := strings.CutPrefix(e.Name(), layout.DataName+"-")
+	d, err := sys.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	for _, name := range names {
+		suffix, ok := strings.CutPrefix(name, layout.DataName+"-")
 		if !ok {
 			continue
 		}
-		path := filepath.Join(dir, e.Name())
+		path := filepath.Join(dir, name)
 		fd, err := sys.LockDead(path)
 		if err != nil {
 			continue // a living program's, or another user's

@@ -3,9 +3,8 @@
 package memory
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -119,12 +118,9 @@ func (f *files) refuse(session int, size uint64, rings uint32) syscall.Errno {
 	return 0
 }
 
-// newKey returns a number that neither fresh memory nor a text can have by chance.
-func newKey() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.NativeEndian.Uint64(b[:]) | 1<<62
-}
+// newKey returns a number that neither fresh memory nor a text can have by chance. It is no secret, and crypto/rand ends a program whose
+// sandbox refuses getrandom.
+func newKey() uint64 { return rand.Uint64() | 1<<62 }
 
 // checkTool asks at most once a second whether the tool of a session is alive and has not expired, and else ends the session. It is
 // called when records found no room, or no open session.

@@ -41,7 +41,7 @@ func Read(root string) *Facts {
 	f.release, f.machine = sys.Release()
 	f.user = currentUser(f.line("proc/self/uid_map"))
 	f.readConfig()
-	if b, err := os.ReadFile(f.path("proc/filesystems")); err == nil {
+	if b, err := sys.ReadFile(f.path("proc/filesystems")); err == nil {
 		f.filesystemsKnown = true
 		f.tracefsInKernel = slices.Contains(strings.Fields(string(b)), "tracefs")
 	}
@@ -57,7 +57,7 @@ func (f *Facts) path(name string) string { return filepath.Join(f.root, name) }
 
 // line returns the first line of a small file, or "".
 func (f *Facts) line(name string) string {
-	b, err := os.ReadFile(f.path(name))
+	b, err := sys.ReadFile(f.path(name))
 	if err != nil {
 		return ""
 	}
@@ -66,7 +66,7 @@ func (f *Facts) line(name string) string {
 }
 
 func (f *Facts) readMounts() {
-	r, err := os.Open(f.path("proc/self/mountinfo"))
+	r, err := sys.Open(f.path("proc/self/mountinfo"))
 	if err != nil {
 		return
 	}
@@ -117,7 +117,7 @@ func (f *Facts) mountPoint(file string) string {
 // readConfig looks the option up where distributions put a kernel's configuration.
 func (f *Facts) readConfig() {
 	for _, name := range []string{"proc/config.gz", "boot/config-" + f.release, "lib/modules/" + f.release + "/config", "usr/lib/kernel/config-" + f.release} {
-		r, err := os.Open(f.path(name))
+		r, err := sys.Open(f.path(name))
 		if err != nil {
 			continue
 		}

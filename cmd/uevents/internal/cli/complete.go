@@ -29,12 +29,13 @@ func completeFlagBy(cmd *cobra.Command, flag string, values func() []string) {
 	})
 }
 
-// completions returns the printable values that begin with a prefix, without those that are on the command line.
+// completions returns the values that begin with a prefix, without those that are on the command line. Programs choose
+// names: it leaves out those that need quotes. Bash evaluates the part that several values have in common when it completes again.
 func completions(values, args []string, prefix string) []string {
 	values = slices.DeleteFunc(values, func(v string) bool {
 		value, description, _ := strings.Cut(v, "\t")
-		printable := text.Printable(value) == value && text.Printable(description) == description
-		return !printable || !strings.HasPrefix(value, prefix) || slices.Contains(args, value)
+		safe := plainWord.MatchString(value) && text.Printable(description) == description
+		return !safe || !strings.HasPrefix(value, prefix) || slices.Contains(args, value)
 	})
 	slices.Sort(values)
 	return slices.Compact(values)

@@ -154,7 +154,7 @@ restore does not read it.`,
 		Example: `  uevents events save /etc/user_events
   uevents events restore /etc/user_events`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := e.kernel("events save")
 			if err != nil {
 				return err
@@ -176,8 +176,15 @@ restore does not read it.`,
 			if len(args) == 0 || args[0] == "-" {
 				return e.showListing(listing.String())
 			}
-			if err := os.WriteFile(args[0], listing.Bytes(), 0o644); err != nil {
-				return err
+			f, err := openOutput(cmd.Context(), args[0], false)
+			if err != nil {
+				return hintForFile(err)
+			}
+			if _, err := listing.WriteTo(f); err != nil {
+				return hintForFile(errors.Join(err, f.Close()))
+			}
+			if err := f.Close(); err != nil {
+				return hintForFile(err)
 			}
 			_, err = fmt.Fprintf(e.out, "saved %s to %s\n", output.Plural(len(events), "event"), args[0])
 			return err
@@ -200,6 +207,9 @@ func (e *env) showListing(listing string) error {
 	return err
 }
 
+// maxListing is the size of the largest listing in bytes: the kernel has at most 32,768 events (kernel.user_events_max) of 512 bytes.
+const maxListing = 32 << 20
+
 func newRestoreCommand(e *env) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -212,14 +222,21 @@ fields are left as they are. It goes on after an event that cannot be created.`,
   ssh other uevents events save | uevents events restore`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
-			var listing []byte
+			in := e.in
 			if len(args) > 0 && args[0] != "-" {
-				listing, err = os.ReadFile(args[0])
-			} else {
-				listing, err = io.ReadAll(e.in)
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
 			}
+			listing, err := io.ReadAll(io.LimitReader(in, maxListing+1))
 			if err != nil {
 				return err
+			}
+			if len(listing) > maxListing {
+				return fmt.Errorf("the listing has more than %d bytes: it is none of uevents events save", maxListing)
 			}
 			events, err := tracefs.ParseDynamicEvents(bytes.NewReader(listing))
 			if err != nil {

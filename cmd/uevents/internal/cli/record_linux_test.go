@@ -2,20 +2,17 @@ package cli
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -139,133 +136,62 @@ func TestRecordDiskFull(t *testing.T) {
 		assert.NotContains(t, errs, " recorded;")
 		assert.True(t, f.closed)
 	}
-	path := filepath.Join(t.TempDir(), "full") // what removes it does not remove the device
-	require.NoError(t, os.Symlink("/dev/full", path))
-	code, _, errs := newFeed("one").run(t, "record", "a", "-o", path, "--format", "pb.gz")
+	code, _, errs := newFeed("one").run(t, "record", "a", "-o", "/dev/full", "--format", "pb.gz")
 	assert.Equal(t, exitError, code)
 	assert.Contains(t, errs, "-> the profile is incomplete; make room")
 	assert.NotContains(t, errs, "has what was recorded")
-	_, err := os.Lstat(path)
+	_, err := os.Lstat("/dev/full")
 	assert.NoError(t, err, "it was there before")
 }
 
-// TestRecordDiskFullCommand: if the recording fails, the command continues.
-func TestRecordDiskFullCommand(t *testing.T) {
-	f := newFeed(make([]string, 5000)...)
-	f.more = nil
-	var out, errs syncbuffer.Buffer
-	end := filepath.Join(t.TempDir(), "end")
-	code := make(chan int, 1)
-	go func() {
-		code <- run(t.Context(), f.env(t, &out, &errs), []string{
-			"--tracefs", tracefsOfFiles(t), "record", "a", "-o", "/dev/full", "--format", "jsonl",
-			"--", "sh", "-c", `until [ -e "$0" ]; do sleep 0.02; done; echo done`, end,
-		})
-	}()
-	testscale.Eventually(t, func() bool { return strings.Contains(errs.String(), "! recording has ended, sh goes on: ") }, "%s", &errs)
-	require.NoError(t, os.WriteFile(end, nil, 0o600))
-	assert.Equal(t, exitError, <-code)
-	assert.Equal(t, "done\n", out.String())
+// attempt puts something at a path that a command is about to write to. With want, the command refuses it.
+type attempt struct {
+	want string
+	make func(path, other string) error
 }
 
-// pipeRecorder is a record whose file is a pipe.
-type pipeRecorder struct {
-	path string
-	end  func() // like an interrupt
-	code chan int
-	errs *syncbuffer.Buffer
-}
-
-func recordToPipe(t *testing.T, f *feed, args ...string) *pipeRecorder {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	r := &pipeRecorder{
-		path: filepath.Join(t.TempDir(), "pipe.jsonl"), code: make(chan int, 1), errs: new(syncbuffer.Buffer),
-		end: func() { cancel(endedBy{os.Interrupt}) },
+// tryOutputs runs commands that write to a path, after each attempt. The other file keeps what it has.
+func tryOutputs(t *testing.T, attempts []attempt) {
+	const kept = "kept\n"
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "x.jsonl"), filepath.Join(dir, "other")
+	for n, a := range attempts {
+		for _, verb := range [][]string{{"record", "myapp", "-o", path}, {"events", "save", "--tracefs", "testdata/tracefs", path}} {
+			require.NoError(t, os.WriteFile(other, []byte(kept), 0o600))
+			require.NoError(t, a.make(path, other), n)
+			code, _, errs := newFeed("one").run(t, verb...)
+			assert.Equal(t, a.want == "", code == exitOK, "%d %s", n, errs)
+			assert.Contains(t, errs, a.want, n)
+			text, err := os.ReadFile(other)
+			require.NoError(t, err)
+			assert.Equal(t, kept, string(text), n)
+			require.NoError(t, os.Remove(path))
+		}
 	}
-	t.Cleanup(r.end)
-	require.NoError(t, syscall.Mkfifo(r.path, 0o600))
-	e := f.env(t, io.Discard, r.errs)
-	go func() {
-		r.code <- run(ctx, e, append([]string{"--tracefs", tracefsOfFiles(t), "record", "a", "-o", r.path}, args...))
-	}()
-	return r
+	assert.NoFileExists(t, filepath.Join(dir, "none"))
 }
 
-// TestRecordPipe: a program that reads the pipe gets the records, and the summary says how many bytes.
-func TestRecordPipe(t *testing.T) {
-	r := recordToPipe(t, newFeed("one", "two"))
-	content, err := os.ReadFile(r.path)
-	require.NoError(t, err)
-	assert.Equal(t, exitOK, <-r.code, r.errs)
-	assert.Equal(t, 2, strings.Count(string(content), "\n"))
-	assert.Regexp(t, `wrote .+: [1-9]\d+ B; 1 process, 2 log records`, r.errs.String())
-}
-
-// opens reports whether a thread of this process waits in open(2).
-func opens(t *testing.T) bool {
-	t.Helper()
-	threads, err := filepath.Glob("/proc/self/task/*/syscall")
-	require.NoError(t, err)
-	require.NotEmpty(t, threads)
-	return slices.ContainsFunc(threads, func(name string) bool {
-		call, _ := os.ReadFile(name) // the thread may have ended
-		return strings.HasPrefix(string(call), strconv.Itoa(syscall.SYS_OPENAT)+" ")
+// TestOutputThroughLink: another user who owns the directory can put a link to any file at the path, or another name of a file.
+func TestOutputThroughLink(t *testing.T) {
+	tryOutputs(t, []attempt{
+		{"x.jsonl is a link", func(path, other string) error { return os.Symlink(other, path) }},
+		{"x.jsonl is a link", func(path, _ string) error { return os.Symlink("none", path) }},
+		{"x.jsonl is a link", func(path, _ string) error { return os.Symlink(os.DevNull, path) }},
+		{"", func(path, other string) error { return os.Link(other, path) }},
 	})
 }
 
-// TestRecordPipeUnread: an interrupt, or the duration, ends the wait for a program that reads the pipe.
-func TestRecordPipeUnread(t *testing.T) {
-	f := newFeed("one")
-	f.more = nil
-	r := recordToPipe(t, f)
-	testscale.Eventually(t, func() bool { return opens(t) }, "record does not open the pipe")
-	r.end()
-	assert.Equal(t, exitError, <-r.code)
-	assert.Contains(t, r.errs.String(), "pipe.jsonl: no program has opened the pipe to read it: ended by the signal interrupt\n")
-	assert.NotContains(t, r.errs.String(), "wrote")
-	assert.True(t, f.closed)
-
-	r = recordToPipe(t, newFeed("one"), "--duration", "50ms")
-	assert.Equal(t, exitError, <-r.code)
-	assert.Contains(t, r.errs.String(), "no program has opened the pipe to read it: context deadline exceeded\n")
-}
-
-// full reports whether a pipe has no room.
-func full(t *testing.T, path string) bool {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-	require.NoError(t, err)
-	defer f.Close()
-	var writable syscall.FdSet
-	fd := int(f.Fd())
-	writable.Bits[fd/strconv.IntSize] |= 1 << (fd % strconv.IntSize)
-	n, err := syscall.Select(fd+1, nil, &writable, nil, new(syscall.Timeval))
-	require.NoError(t, err)
-	return n == 0
-}
-
-// TestRecordPipeFull: an interrupt ends the wait for a program that has opened the pipe, and does not read it.
-func TestRecordPipeFull(t *testing.T) {
-	r := recordToPipe(t, newFeed(make([]string, 20_000)...))
-	reader, err := os.Open(r.path)
-	require.NoError(t, err)
-	defer reader.Close()
-	defer func(d time.Duration) { pipeTime = d }(pipeTime)
-	pipeTime = time.Millisecond
-	testscale.Eventually(t, func() bool { return full(t, r.path) }, "record does not write to the pipe")
-	r.end()
-	assert.Equal(t, exitError, <-r.code)
-	assert.Contains(t, r.errs.String(), "i/o timeout")
-	assert.Regexp(t, `wrote .+: 65.5 kB, a part of 1 process, \d`, r.errs.String())
-}
-
-// TestRecordPipeGone: a program that stops reading ends the recording.
-func TestRecordPipeGone(t *testing.T) {
-	r := recordToPipe(t, newFeed(make([]string, 20_000)...))
-	reader, err := os.Open(r.path)
-	require.NoError(t, err)
-	require.NoError(t, reader.Close())
-	assert.Equal(t, exitError, <-r.code)
-	assert.Contains(t, r.errs.String(), "broken pipe")
+// TestOutputOfOthers: another user can read what is in a file or a pipe of his own.
+func TestOutputOfOthers(t *testing.T) {
+	testscale.NeedRoot(t, "to make files of another user")
+	chown := func(path string) error { return os.Chown(path, 65534, 65534) }
+	tryOutputs(t, []attempt{
+		{"the file belongs to another user", func(path, _ string) error { return errors.Join(os.WriteFile(path, nil, 0o600), chown(path)) }},
+		{"the file belongs to another user", func(path, _ string) error {
+			err := errors.Join(syscall.Mkfifo(path, 0o600), chown(path))
+			reader, other := os.OpenFile(path, os.O_RDWR, 0)
+			t.Cleanup(func() { assert.NoError(t, reader.Close()) })
+			return errors.Join(err, other)
+		}},
+	})
 }

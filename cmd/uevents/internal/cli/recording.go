@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -245,104 +243,6 @@ func (r *recording) wrote(what string) string {
 		line += "; " + strings.ReplaceAll(r.format.next, "FILE", r.path)
 	}
 	return line
-}
-
-type recordedFile struct {
-	*os.File
-	created  fs.FileInfo
-	closed   fs.FileInfo // as it was when it was closed; nil before, or if that is not known
-	buffered *bufio.Writer
-	sent     int64 // bytes written
-	lines    bool  // each record is a line
-	whole    int64 // bytes of whole lines
-	late     bool  // it still has what it had before
-}
-
-func (f *recordedFile) Write(b []byte) (n int, err error) {
-	if f.late {
-		f.late = false
-		if err := f.Truncate(0); err != nil {
-			return 0, err
-		}
-	}
-	n, err = f.File.Write(b)
-	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
-		f.whole = f.sent + int64(i+1)
-	}
-	if f.sent += int64(n); err != nil && f.lines && f.created.Mode().IsRegular() {
-		_ = f.Truncate(f.whole) // the error of writing says more
-	}
-	return n, err
-}
-
-// there returns an error if the name of the file is no longer that of the file: the recording is lost when it is closed.
-func (f *recordedFile) there() error {
-	if !f.created.Mode().IsRegular() {
-		return nil
-	}
-	if named, err := os.Stat(f.Name()); err != nil {
-		return fmt.Errorf("the file was removed while it was written: %w", err)
-	} else if !os.SameFile(f.created, named) {
-		return fmt.Errorf("%s was replaced while it was written", f.Name())
-	}
-	return nil
-}
-
-// create creates a file of the recording that only its owner can read: logs contain secrets.
-func (r *recording) create(path string) (*recordedFile, error) {
-	st, err := os.Stat(path)
-	pipe := err == nil && st.Mode()&fs.ModeNamedPipe != 0
-	flags := os.O_WRONLY | os.O_CREATE
-	switch {
-	case !r.o.replace:
-		flags |= os.O_EXCL
-	case pipe: // it may be removed while this waits for it
-		flags = os.O_WRONLY
-	}
-	open := func() (*os.File, error) { return os.OpenFile(path, flags, 0o600) }
-	var f *os.File
-	if pipe { // opening it waits for a program that reads it
-		if f, err = untilDone(r.ctx, open); err != nil && r.ctx.Err() != nil {
-			err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(r.ctx))
-		}
-		r.pipe = f
-	} else {
-		f, err = open()
-	}
-	if err != nil {
-		return nil, err
-	}
-	created, err := f.Stat()
-	if err == nil {
-		err = r.empty(f, created)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	file := &recordedFile{File: f, created: created, lines: r.format.lines, late: r.format.stack && created.Mode().IsRegular()}
-	file.buffered = bufio.NewWriterSize(file, 256<<10)
-	r.files = append(r.files, file)
-	return file, nil
-}
-
-// empty makes a file that may have existed as one that was just created: for its owner alone, then without its content, unless all of it is
-// written at the end. Devices and pipes stay as they are, and so does a file that another recording is writing.
-func (r *recording) empty(f *os.File, st fs.FileInfo) error {
-	if !st.Mode().IsRegular() {
-		return nil
-	}
-	if err := lock(f); err != nil {
-		return err
-	}
-	if st.Mode().Perm()&0o077 != 0 {
-		if err := f.Chmod(0o600); err != nil {
-			return err
-		}
-	}
-	if r.format.stack {
-		return nil
-	}
-	return f.Truncate(0)
 }
 
 func hintForFile(err error) error {

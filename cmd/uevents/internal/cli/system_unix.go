@@ -36,6 +36,21 @@ func signalCode(exit *exec.ExitError) int {
 	return 128 + int(status.Signal())
 }
 
+// noFollow makes open refuse a link as the last part of a path.
+const noFollow = syscall.O_NOFOLLOW
+
+// ownFile reports whether a file belongs to this user.
+func ownFile(st fs.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == os.Geteuid()
+}
+
+// linked reports whether a file has several names.
+func linked(st fs.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && sys.Nlink > 1
+}
+
 func groupOf(st fs.FileInfo) (gid string, ok bool) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,4 +205,14 @@ func TestWorkloadCompletion(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, complete("--pid", fmt.Sprint(os.Getpid())), fmt.Sprintf("%d\t%s\n", os.Getpid(), filepath.Base(own)))
 	assert.Contains(t, complete("--program", ""), filepath.Base(own)+"\n")
+}
+
+// TestCompletionRunsNothing: a shell evaluates the part that several values have in common.
+func TestCompletionRunsNothing(t *testing.T) {
+	hostile := []string{
+		"zzp$(touch x)1", "zzp$(touch x)2", "zzp`touch x`", "zzp;touch x", "zzp|x", "zzp&", "zzp>x", "zzp<x", "zzp x", "zzp'", "zzp\"", `zzp\x`, "zzp*", "zzp?", "zzp[a]",
+		"zzp{a,b}", "zzp~", "zzp#", "zzp!x", "zzp(", "zzp\nx", "zzp\u202e", "",
+	}
+	safe := []string{"zzp", "zzp-1.2_x@y+z:1,2/3", "zzp1\t$(description)"}
+	assert.Equal(t, safe, completions(slices.Concat(hostile, safe), nil, ""))
 }
