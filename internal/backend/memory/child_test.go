@@ -71,7 +71,7 @@ func (a *actor) number(i int) int {
 
 var roles = map[string]func(*actor){
 	"program": asProgram, "lowered": lowered, "steps": steps, "rootless": rootless, "brief": brief, "tool": tool, "files": listFiles,
-	"writer": writer, "comes and goes": comesAndGoes, "idle": idle,
+	"writer": writer, "comes and goes": comesAndGoes, "idle": idle, "silent": silent,
 	"full rings": func(*actor) { fullRings() }, "tool of parent": func(*actor) { toolOfParent() },
 }
 
@@ -465,7 +465,8 @@ var setups = map[string]func(value string) error{
 		id, err := strconv.Atoi(v)
 		return errors.Join(err, syscall.Setgroups(nil), syscall.Setgid(id), syscall.Setuid(id))
 	},
-	"exec": func(string) error { return syscall.Exec(self, os.Args, os.Environ()) },
+	"exec":    func(string) error { return syscall.Exec(self, os.Args, os.Environ()) },
+	"patient": bePatient,
 }
 
 // self is the path of the program.

@@ -36,7 +36,7 @@ func (e *env) startChild(ctx context.Context, command []string, find func(pid in
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s was not started: %w", command[0], context.Cause(ctx))
 	}
-	meeting, variable, err := meetPrograms(find)
+	meeting, variable, err := newMeeting()
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +51,7 @@ func (e *env) startChild(ctx context.Context, command []string, find func(pid in
 		signal.Stop(again)
 		return nil, errors.Join(startError{err}, meeting.Close())
 	}
+	go meeting.serve(cmd.Process.Pid, find)
 	missed := ctx.Err() != nil // the signal may have come before the command
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}
