@@ -3,9 +3,7 @@
 package reader
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"time"
 
@@ -240,7 +238,7 @@ func (m *memory) Failed(pid int32, err error) {
 		m.r.notices.add(Notice{Kind: NoticeFailed, Err: err})
 		return
 	}
-	if errors.Is(err, fs.ErrPermission) && m.r.selected.Load().processes() == nil || m.failures[pid] == err.Error() {
+	if attach.IsRefused(err) && m.r.selected.Load().processes() == nil || m.failures[pid] == err.Error() {
 		return
 	}
 	if len(m.failures) == maxKinds {

@@ -422,6 +422,6 @@ func TestMemoryVersion(t *testing.T) {
 	looks := 0 // of which each but the first one reports it again, if one does
 	poll(t, r, func() bool { looks++; return len(notices()) > 0 && looks > 3 })
 	require.Len(t, notices(), 1)
-	assert.Regexp(t, fmt.Sprintf(`^process %d \(reader\.test.*\): its events in shared memory have version 2, this tool knows 1: use a newer version of this tool$`,
+	assert.Regexp(t, fmt.Sprintf(`^process %d \(reader\.test.*\): its events in shared memory cannot be used: \S+ has version 2, this tool knows 1: use a newer version of this tool$`,
 		os.Getpid()), notices()[0].Err.Error())
 }

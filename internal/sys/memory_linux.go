@@ -46,6 +46,7 @@ func SealMemory(fd int, readOnly bool) error {
 type Seals struct {
 	Size     int64
 	Inode    uint64
+	UID      uint32 // of the owner
 	Fixed    bool // the size cannot change
 	ReadOnly bool // nothing but mappings that exist can write
 }
@@ -64,7 +65,7 @@ func SealsOf(fd int) (s Seals, err error) {
 		return s, os.NewSyscallError("fcntl", err)
 	}
 	has := func(want int) bool { return seals&want == want }
-	return Seals{Size: st.Size, Inode: st.Ino, Fixed: has(unix.F_SEAL_SHRINK | unix.F_SEAL_GROW), ReadOnly: has(unix.F_SEAL_FUTURE_WRITE) || has(unix.F_SEAL_WRITE)}, nil
+	return Seals{Size: st.Size, Inode: st.Ino, UID: st.Uid, Fixed: has(unix.F_SEAL_SHRINK | unix.F_SEAL_GROW), ReadOnly: has(unix.F_SEAL_FUTURE_WRITE) || has(unix.F_SEAL_WRITE)}, nil
 }
 
 // MapPart maps a part of a file for reading. With populate all its pages are there afterwards.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -200,6 +201,38 @@ func TestSetuid(t *testing.T) {
 	refused := startReady(t, childOptions{role: "tool", attr: as(user)})
 	assert.Contains(t, refused.asked("attach %d 65536", program.pid), "not dumpable", "the kernel protects what root has left in memory")
 	refused.end()
+	require.Equal(t, "closed", program.asked("close"))
+	program.end()
+}
+
+// TestFilesOfAnotherUser: files that a user has passed to a program with other privileges are none of that program's.
+func TestFilesOfAnotherUser(t *testing.T) {
+	asRoot(t)
+	program := startReady(t, childOptions{role: "privileged"})
+	_, err := attach.Open(program.pid)
+	assert.ErrorContains(t, err, fmt.Sprintf("its owner is uid %d, and the process has uid 0", user))
+	require.Equal(t, "closed", program.asked("close"))
+	program.end()
+}
+
+// TestHiddenControl: a tool can take the permissions of the control file away, and so hide a program from tools without capabilities. They
+// say which one.
+func TestHiddenControl(t *testing.T) {
+	asRoot(t)
+	program := startReady(t, childOptions{role: "program", attr: as(user)})
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", program.pid))
+	require.NoError(t, err)
+	hidden := 0
+	for _, file := range files {
+		if target, _ := os.Readlink(file); strings.Contains(target, layout.ControlName) {
+			require.NoError(t, os.Chmod(file, 0))
+			hidden++
+		}
+	}
+	require.Equal(t, 1, hidden)
+	tool := startReady(t, childOptions{role: "tool", attr: as(user)})
+	assert.Contains(t, tool.asked("attach %d 65536", program.pid), "its events in shared memory cannot be used: "+layout.ControlName+": ")
+	tool.end()
 	require.Equal(t, "closed", program.asked("close"))
 	program.end()
 }

@@ -71,7 +71,7 @@ func (a *actor) number(i int) int {
 
 var roles = map[string]func(*actor){
 	"program": asProgram, "lowered": lowered, "steps": steps, "rootless": rootless, "brief": brief, "tool": tool, "files": listFiles,
-	"writer": writer, "comes and goes": comesAndGoes, "idle": idle, "silent": silent,
+	"writer": writer, "comes and goes": comesAndGoes, "idle": idle, "silent": silent, "privileged": privileged,
 	"full rings": func(*actor) { fullRings() }, "tool of parent": func(*actor) { toolOfParent() },
 }
 
@@ -104,6 +104,18 @@ func asProgram(a *actor) {
 	} else {
 		a.say("ready %d", os.Getpid())
 	}
+	for a.told() {
+		p.obey()
+	}
+}
+
+// privileged is a program of root with files of another user, as one with a set-user-ID bit that was given them.
+func privileged(a *actor) {
+	check(syscall.Seteuid(user))
+	p := &subject{actor: a}
+	check(p.open())
+	check(syscall.Seteuid(0))
+	a.say("ready %d", os.Getpid())
 	for a.told() {
 		p.obey()
 	}

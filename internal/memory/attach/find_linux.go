@@ -161,6 +161,11 @@ func (p *Program) tools() (list []string) {
 	return slices.Compact(list)
 }
 
+// IsRefused reports whether an error is that of a process that this tool may not look into, so that it is not known to offer events.
+func IsRefused(err error) bool {
+	return errors.Is(err, fs.ErrPermission) && !errors.Is(err, ErrUnusable)
+}
+
 // refused adds to an error of the kernel what this tool lacks.
 func refused(pid int, err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
@@ -211,9 +216,36 @@ func Refused(processes int) error {
 	return fmt.Errorf("%w to look into %d %s, which may offer events in shared memory: this tool lacks %s", fs.ErrPermission, processes, what, lacks)
 }
 
+// owned returns an error if the files of a process belong neither to its user nor to the root of its user namespace, who a program was
+// before it changed its user: a user can pass files to a program with a set-user-ID bit, and write records that seem to be those of another.
+func owned(pid int, owner string) error {
+	user := readStatus(strconv.Itoa(pid)).effective
+	if owner == user || owner == rootOf(filepath.Join("/proc", strconv.Itoa(pid))) {
+		return nil
+	}
+	return fmt.Errorf("its owner is uid %s, and the process has uid %s: another user may have passed it to the process", owner, user)
+}
+
+// rootOf returns the user who is root in the user namespace of a process, "" if none is: user_namespaces(7).
+func rootOf(process string) string {
+	of, err := os.Readlink(process + "/ns/user")
+	own, err2 := os.Readlink("/proc/self/ns/user")
+	if err == nil && err2 == nil && of == own {
+		return "0"
+	}
+	text, _ := os.ReadFile(process + "/uid_map")
+	for line := range strings.Lines(string(text)) {
+		if ids := strings.Fields(line); len(ids) == 3 && ids[0] == "0" {
+			return ids[1]
+		}
+	}
+	return ""
+}
+
 // status is a part of /proc/PID/status, which all users may read.
 type status struct {
-	uid          string
+	uid          string // real
+	effective    string // user
 	capabilities uint64 // permitted
 }
 
@@ -222,8 +254,8 @@ func readStatus(pid string) (s status) {
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		switch fields := strings.Fields(value); {
-		case name == "Uid" && len(fields) > 0:
-			s.uid = fields[0]
+		case name == "Uid" && len(fields) > 1:
+			s.uid, s.effective = fields[0], fields[1]
 		case name == "CapPrm" && len(fields) > 0:
 			s.capabilities, _ = strconv.ParseUint(fields[0], 16, 64)
 		}

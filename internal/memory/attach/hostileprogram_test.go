@@ -188,7 +188,7 @@ func TestHostileOpen(t *testing.T) {
 			f := newFake(t)
 			f.data.Version = math.MaxUint32
 			f.seal(t)
-		}, "have version 4294967295, this tool knows 1: use a newer version"},
+		}, "has version 4294967295, this tool knows 1: use a newer version"},
 		{"control of another file", func(t *testing.T) {
 			f := newFake(t)
 			f.data.Control = ^uint64(0)

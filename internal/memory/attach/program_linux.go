@@ -33,6 +33,9 @@ type Program struct {
 // ErrNoMemory says that a process offers no events in memory.
 var ErrNoMemory = errors.New("the process offers no events in shared memory")
 
+// ErrUnusable says that a process offers events in memory, and why they cannot be used, whoever asks.
+var ErrUnusable = errors.New("its events in shared memory cannot be used")
+
 // Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other.
 func Open(pid int) (*Program, error) {
 	p, _, err := open(pid)
@@ -75,7 +78,10 @@ func open(pid int) (_ *Program, files int, err error) {
 	err = errCutOff
 	p.guard(func() { err = errors.Join(p.openData(data), p.openControl(controls)) })
 	if err != nil {
-		return nil, len(entries), errors.Join(refused(pid, err), p.Close())
+		if !errors.Is(err, fs.ErrNotExist) { // else it has ended
+			err = fmt.Errorf("%w: %w", ErrUnusable, err)
+		}
+		return nil, len(entries), errors.Join(err, p.Close())
 	}
 	return p, len(entries), nil
 }
@@ -100,7 +106,7 @@ func (p *Program) openData(path string) (err error) {
 		return err
 	}
 	p.inode = seals.Inode
-	if err := p.verify(seals, layout.FileSize, true); err != nil {
+	if err := errors.Join(p.verify(seals, layout.FileSize, true), owned(p.pid, strconv.FormatUint(uint64(seals.UID), 10))); err != nil {
 		return fmt.Errorf("%s: %w", layout.DataName, err)
 	}
 	if p.bytes, err = sys.MapPart(p.dataFD, 0, layout.DataSize, false); err != nil {
@@ -112,7 +118,7 @@ func (p *Program) openData(path string) (err error) {
 		if version > layout.Version {
 			newer = ": use a newer version of this tool"
 		}
-		return fmt.Errorf("its events in shared memory have version %d, this tool knows %d%s", version, layout.Version, newer)
+		return fmt.Errorf("%s has version %d, this tool knows %d%s", layout.DataName, version, layout.Version, newer)
 	}
 	p.data = data
 	return nil
@@ -128,7 +134,7 @@ func (p *Program) openControl(paths []string) error {
 	for _, path := range paths {
 		fd, seals, err := sys.OpenMemory(path, true, p.named)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("%s: %w: any program of its user can take the permissions away", layout.ControlName, err))
 			continue
 		}
 		if seals.Inode != p.data.Control {
@@ -145,7 +151,10 @@ func (p *Program) openControl(paths []string) error {
 		p.control = layout.ControlAt(p.writable)
 		return nil
 	}
-	return errors.Join(append(errs, fmt.Errorf("%s: the process has none that belongs to the data", layout.ControlName))...)
+	if len(errs) == 0 {
+		return fmt.Errorf("%s: the process has none that belongs to the data", layout.ControlName)
+	}
+	return errors.Join(errs...)
 }
 
 // verify checks what the kernel knows about a file, so that reading it does not fault.

@@ -281,7 +281,7 @@ func (p *Programs) look(locks []Candidate) {
 		p.join(t)
 		return
 	}
-	if errors.Is(err, fs.ErrPermission) && p.o.Refused != nil {
+	if IsRefused(err) && p.o.Refused != nil {
 		p.o.Refused(pid)
 	}
 	p.paused[pid] = time.Now().Add(time.Duration(files) * 500 * time.Microsecond)

@@ -358,9 +358,9 @@ func (x *examination) sharedMemory(each time.Duration) {
 	}
 }
 
-// programs warns of programs in shared memory that root may not look into. Of other users that is expected.
+// programs warns of programs in shared memory whose events cannot be used, and that root may not look into. Of other users that is expected.
 func (x *examination) programs() {
-	if _, refused, _ := memoryPrograms(); refused != nil && os.Geteuid() == 0 {
+	if _, refused, _ := memoryPrograms(); refused != nil && (os.Geteuid() == 0 || isUnusable(refused)) {
 		x.warn(checkPrograms, refused.Error(), refusedRemedy)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,24 +15,30 @@ import (
 
 	"github.com/userevents/userevents-go/cmd/uevents/internal/workload"
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/internal/text"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/uevents"
 )
 
-// memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into. refused is that there
-// are others, or nil.
+// memoryPrograms lists the programs that offer events in shared memory, of those that this user may look into. refused are, joined,
+// those whose events cannot be used, and that there are others; nil if there are none.
 func memoryPrograms() (list []memoryProgram, refused, err error) {
 	candidates, err := attach.Find()
 	if err != nil {
 		return nil, nil, err
 	}
 	others := 0
+	var unusable []error
 	kernel := uevents.Probe(kernelOnly).Err
 	for _, locks := range attach.ByProcess(candidates) {
 		p, c, err := attach.OpenLocked(locks)
 		if err != nil {
-			if errors.Is(err, fs.ErrPermission) {
+			switch pid := locks[0].PID; {
+			case attach.IsRefused(err):
 				others++
+			case errors.Is(err, attach.ErrUnusable):
+				name, _ := workload.ProgramOf(filepath.Join("/proc", strconv.Itoa(int(pid))))
+				unusable = append(unusable, fmt.Errorf("process %d (%s): %w", pid, text.Printable(name), err))
 			}
 			continue // or it has locked another file, or has ended meanwhile
 		}
@@ -49,10 +56,13 @@ func memoryPrograms() (list []memoryProgram, refused, err error) {
 		list = append(list, program)
 	}
 	if others > 0 {
-		refused = attach.Refused(others)
+		unusable = append(unusable, attach.Refused(others))
 	}
-	return list, refused, nil
+	return list, errors.Join(unusable...), nil
 }
+
+// isUnusable reports whether an error is that of a program whose events cannot be used.
+func isUnusable(err error) bool { return errors.Is(err, attach.ErrUnusable) }
 
 func uidOf(dir string) uint32 {
 	st, err := os.Stat(dir)

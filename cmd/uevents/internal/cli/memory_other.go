@@ -4,3 +4,5 @@ package cli
 
 // memoryPrograms lists none: only 64-bit Linux shows the memory of programs to others.
 func memoryPrograms() (list []memoryProgram, refused, err error) { return nil, nil, nil }
+
+func isUnusable(error) bool { return false }

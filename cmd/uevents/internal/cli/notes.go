@@ -171,10 +171,17 @@ func sayNamespace(say func(format string, args ...any)) {
 	}
 }
 
-// sayRefused says that there are processes which this user may not look into. Of other users than root that is expected.
+// sayRefused says whose events cannot be used, and that there are processes which this user may not look into. Of other users than root
+// that is expected.
 func sayRefused(say func(format string, args ...any), err error) {
-	if err != nil && os.Geteuid() == 0 {
-		say("! %v", err)
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, err := range list {
+		if err != nil && (os.Geteuid() == 0 || isUnusable(err)) {
+			say("! %v", err)
+		}
 	}
 }
 
