@@ -10,12 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/record"
-	"github.com/userevents/userevents-go/record/where"
-
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

@@ -10,13 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/record"
 )
 
 const (

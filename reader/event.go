@@ -10,11 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/userevents/userevents-go/record"
-	"github.com/userevents/userevents-go/tracepoint"
-
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/tracepoint"
 )
 
 // event is an attached event: one of the kernel, or one of a program in shared memory. It is the Tag of its records.

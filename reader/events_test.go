@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/testscale"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/sloghandler"
 )
 

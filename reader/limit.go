@@ -8,9 +8,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/tracepoint"
 )

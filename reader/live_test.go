@@ -15,17 +15,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
-	"github.com/userevents/userevents-go/record"
-	"github.com/userevents/userevents-go/record/where"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/errno"
 	"github.com/userevents/userevents-go/internal/eventheader"
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/record"
+	"github.com/userevents/userevents-go/record/where"
 	"github.com/userevents/userevents-go/sloghandler"
 	"github.com/userevents/userevents-go/tracepoint"
 	"github.com/userevents/userevents-go/uevents"

@@ -7,10 +7,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/memory/attach"
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

@@ -10,16 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/internal/testscale"
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/record"
 )
 
 // withCgroups returns processes with a directory of cgroups, and a function that makes one and returns its id.

@@ -9,9 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/internal/processcontext"
+	"github.com/userevents/userevents-go/record"
 )
 
 const (

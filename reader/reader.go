@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"github.com/userevents/userevents-go/internal/live"
-
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/internal/tracefs"
+	"github.com/userevents/userevents-go/record"
 )
 
 // Reader reads the records of events while programs write them, in order of time, and decodes them. [Open] creates it.

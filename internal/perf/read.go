@@ -8,9 +8,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/live"
 )
 
 var errBusy = fmt.Errorf("perf session: another goroutine reads it: %w", errno.EBUSY)

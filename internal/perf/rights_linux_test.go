@@ -14,12 +14,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/userevents/userevents-go/internal/live"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/userevents/userevents-go/internal/kerneltest"
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/perf"
 	"github.com/userevents/userevents-go/internal/perfaccess"
 	"github.com/userevents/userevents-go/internal/testscale"

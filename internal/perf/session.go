@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/tracefs"
 )
 

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/userevents/userevents-go/internal/live"
-
 	"github.com/userevents/userevents-go/internal/errno"
+	"github.com/userevents/userevents-go/internal/live"
 	"github.com/userevents/userevents-go/internal/tracefs"
 	"github.com/userevents/userevents-go/tracepoint"
 )

@@ -47,8 +47,8 @@ type Seals struct {
 	Size     int64
 	Inode    uint64
 	UID      uint32 // of the owner
-	Fixed    bool // the size cannot change
-	ReadOnly bool // nothing but mappings that exist can write
+	Fixed    bool   // the size cannot change
+	ReadOnly bool   // nothing but mappings that exist can write
 }
 
 // SealsOf returns the seals of a file that lives in memory.

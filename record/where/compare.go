@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/internal/cgroup"
+	"github.com/userevents/userevents-go/record"
 )
 
 func newLeaf(name string) *leaf {

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/internal/chars"
+	"github.com/userevents/userevents-go/record"
 )
 
 type class uint8

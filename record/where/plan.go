@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/userevents/userevents-go/record"
-
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

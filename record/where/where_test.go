@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/userevents/userevents-go/record"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/userevents/userevents-go/record"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 

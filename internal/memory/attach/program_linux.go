@@ -33,7 +33,7 @@ type Program struct {
 // ErrNoMemory says that a process offers no events in memory.
 var ErrNoMemory = errors.New("the process offers no events in shared memory")
 
-// ErrUnusable says that a process offers events in memory, and why they cannot be used, whoever asks.
+// ErrUnusable says that no tool can use the events that a process offers in memory, and wraps the reason.
 var ErrUnusable = errors.New("its events in shared memory cannot be used")
 
 // Open opens the memory of a process. The kernel decides whether this one may: it has to be allowed to read the other.

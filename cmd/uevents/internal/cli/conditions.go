@@ -205,7 +205,7 @@ func newWhereTopic() *cobra.Command {
 		Short: "The conditions of --where and --trigger",
 		Long: `A condition selects records: NAME OPERATOR VALUE, joined by and, or, not and parentheses.
 It means the same for live records and recordings, for the kernel's events and programs in
-shared memory. The kernel evaluates what it can, and uevents the rest: --explain says which.
+shared memory. The kernel evaluates what it can, and uevents the rest: watch --explain says which.
 
   level >= warn and not (http.route ~ "/health*")
   status >= 500 or duration > 100ms

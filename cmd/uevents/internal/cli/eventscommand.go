@@ -27,17 +27,7 @@ that refuse to attach to an event that does not exist. uevents list lists all ev
 		Example: `  uevents events register 'myapp_request u16 status; s64 latency_ns'
   uevents events save /etc/user_events
   uevents events restore /etc/user_events`,
-		SuggestionsMinimumDistance: 2,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-			if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-				return fmt.Errorf("%w: did you mean %s?", err, strings.Join(similar, " or "))
-			}
-			return err
-		},
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, sub := range []*cobra.Command{newRegisterCommand(e), newDeleteCommand(e), newSaveCommand(e), newRestoreCommand(e)} {
@@ -48,8 +38,7 @@ that refuse to attach to an event that does not exist. uevents list lists all ev
 }
 
 func newRegisterCommand(e *env) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "register NAME [TYPE FIELD; ...]",
 		Short: "Create an event that stays without a program",
 		Long: `Creates a persistent event. It stays until it is deleted or the machine restarts,
@@ -73,20 +62,10 @@ program registers the name with other fields, it gets an error.`,
 			if err := dir.Create(d); err != nil {
 				return hintForEvent(err, d.Name)
 			}
-			return e.report(format, newDeclarationJSON(d), "registered %s; it stays until the machine restarts, or: uevents events delete %s", d.Name, d.Name)
+			_, err = fmt.Fprintf(e.out, "registered %s; it stays until the machine restarts, or: uevents events delete %s\n", d.Name, d.Name)
+			return err
 		},
 	}
-	outputFlag(cmd, &format, "text", "json")
-	return cmd
-}
-
-// report writes what was done as JSON, or as a line of text.
-func (e *env) report(format string, value any, line string, args ...any) error {
-	if format == "json" {
-		return writeJSON(e.out, value)
-	}
-	_, err := fmt.Fprintf(e.out, line+"\n", args...)
-	return err
 }
 
 // hintForEvent adds the remedy to an error of creating or deleting an event.
@@ -105,8 +84,7 @@ func hintForEvent(err error, name string) error {
 }
 
 func newDeleteCommand(e *env) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "delete NAME...",
 		Short: "Delete events that no program has registered",
 		Long: `Deletes persistent events, those that uevents events register or restore created. Linux 6.4 and
@@ -120,37 +98,26 @@ cannot be deleted: a program has it registered, or a tool is attached.`,
 			if err != nil {
 				return err
 			}
-			deleted := []string{}
 			var failed []error
 			for _, name := range args {
 				if err := dir.Remove(name); err != nil {
 					failed = append(failed, hintForEvent(err, text.Printable(name)))
 					continue
 				}
-				deleted = append(deleted, name)
-				if format == "text" {
-					fmt.Fprintf(e.out, "deleted %s\n", text.Printable(name))
-				}
-			}
-			if format == "json" {
-				failed = append(failed, writeJSON(e.out, map[string][]string{"deleted": deleted}))
+				fmt.Fprintf(e.out, "deleted %s\n", text.Printable(name))
 			}
 			return errors.Join(failed...)
 		},
 	}
-	outputFlag(cmd, &format, "text", "json")
-	return cmd
 }
 
 func newSaveCommand(e *env) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "save [FILE]",
 		Short: "Save the declarations of all events",
 		Long: `Writes the declarations of all user events, as the kernel words them, to a file or to
 standard output. uevents events restore creates them again, such as after a restart, so that
-tools can attach before the programs start. With -o json the listing is for programs:
-restore does not read it.`,
+tools can attach before the programs start.`,
 		Example: `  uevents events save /etc/user_events
   uevents events restore /etc/user_events`,
 		Args: cobra.MaximumNArgs(1),
@@ -167,16 +134,10 @@ restore does not read it.`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				listing.Reset()
-				if err := writeJSON(&listing, mapped(events, newDeclarationJSON)); err != nil {
-					return err
-				}
-			}
 			if len(args) == 0 || args[0] == "-" {
 				return e.showListing(listing.String())
 			}
-			f, err := openOutput(cmd.Context(), args[0], false)
+			f, err := openOutput(cmd.Context(), args[0])
 			if err != nil {
 				return hintForFile(err)
 			}
@@ -190,8 +151,6 @@ restore does not read it.`,
 			return err
 		},
 	}
-	outputFlag(cmd, &format, "text", "json")
-	return cmd
 }
 
 // showListing writes a listing to standard output, as it is unless that is a terminal: names come from other programs.
@@ -211,8 +170,7 @@ func (e *env) showListing(listing string) error {
 const maxListing = 32 << 20
 
 func newRestoreCommand(e *env) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "restore [FILE]",
 		Short: "Create the events of a saved listing",
 		Long: `Creates every event of a listing that uevents events save wrote, from a file or standard
@@ -242,7 +200,7 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if err != nil {
 				return err
 			}
-			if len(events) == 0 && !onlyComments(listing) {
+			if len(events) == 0 && len(bytes.TrimSpace(listing)) > 0 {
 				return errors.New("no user event: uevents events save writes each as a line u:NAME FIELDS")
 			}
 			dir, err := e.kernel("events restore")
@@ -252,40 +210,8 @@ fields are left as they are. It goes on after an event that cannot be created.`,
 			if err := dir.Restore(bytes.NewReader(listing)); err != nil {
 				return hintForEvent(err, "NAME")
 			}
-			return e.report(format, mapped(events, newDeclarationJSON), "restored %s", output.Plural(len(events), "event"))
+			_, err = fmt.Fprintf(e.out, "restored %s\n", output.Plural(len(events), "event"))
+			return err
 		},
 	}
-	outputFlag(cmd, &format, "text", "json")
-	return cmd
-}
-
-func onlyComments(listing []byte) bool {
-	for line := range bytes.Lines(listing) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return false
-		}
-	}
-	return true
-}
-
-type declarationJSON struct {
-	System      string      `json:"system"`
-	Name        string      `json:"name"`
-	Declaration string      `json:"declaration"`
-	Fields      []fieldJSON `json:"fields"`
-}
-
-// fieldJSON is a field of an event in JSON. Offset and Size, in bytes, come from the kernel, for events that it has.
-type fieldJSON struct {
-	Name    string   `json:"name"`
-	Type    string   `json:"type"`
-	Offset  int      `json:"offset,omitempty"`
-	Size    int      `json:"size,omitempty"`
-	Filters []string `json:"filters,omitempty"`
-}
-
-// newDeclarationJSON returns the declaration of a user event in JSON.
-func newDeclarationJSON(d tracepoint.Declaration) declarationJSON {
-	fields := mapped(d.Fields, func(f tracepoint.Field) fieldJSON { return fieldJSON{Name: f.Name, Type: f.Type.String()} })
-	return declarationJSON{System: tracepoint.System, Name: d.Name, Declaration: d.String(), Fields: fields}
 }

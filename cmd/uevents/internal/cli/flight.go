@@ -124,22 +124,6 @@ func (f *flightFlags) triggerCondition(selected *where.Condition) (*where.Condit
 	return where.And(trigger, selected), nil
 }
 
-// explainFlight explains the conditions on the records that are kept, and on those that trigger.
-func (e *env) explainFlight(o *flight.Options) error {
-	if o.Trigger == nil {
-		return e.explain(&o.Reader)
-	}
-	if o.Reader.Where != nil {
-		if err := e.explain(&o.Reader); err != nil {
-			return err
-		}
-		fmt.Fprintln(e.out)
-	}
-	trigger := o.TriggerReader()
-	fmt.Fprintln(e.out, "records that trigger:")
-	return e.explain(&trigger)
-}
-
 // tryToWrite returns the error of creating a file. Without it, what is wrong with the directory would show when a trigger fires,
 // and the records before it would be gone.
 func tryToWrite(directory string) error {
@@ -155,9 +139,6 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
-	if f.explain {
-		return e.explainFlight(&o)
-	}
 	if st, err := os.Stat(f.directory); errors.Is(err, fs.ErrNotExist) {
 		return hintError{fmt.Errorf("the directory for the files: %w", err), "create it, or choose another one: -o DIR"}
 	} else if err != nil {
@@ -165,7 +146,7 @@ func (e *env) flight(ctx context.Context, f *flightFlags, patterns, command []st
 	} else if !st.IsDir() {
 		return usageError{fmt.Errorf("%s is no directory", f.directory)}
 	}
-	if _, err := e.prepare(&f.selection, &o.Reader, patterns, command); err != nil {
+	if err := e.prepare(&o.Reader, patterns, command); err != nil {
 		return err
 	}
 	if err := tryToWrite(f.directory); err != nil {

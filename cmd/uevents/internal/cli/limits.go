@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,35 +23,23 @@ import (
 // operator, who wants no end.
 const withoutTerminal = 10 * time.Minute
 
-// envDuration is the environment variable with another time in place of withoutTerminal.
-const envDuration = "USER_EVENTS_DURATION"
-
 type timeLimit struct {
 	duration time.Duration
 	byItself bool // the duration was not asked for on the command line
 }
 
 func (l *timeLimit) addDuration(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&l.duration, "duration", 0, fmt.Sprintf("end after this `TIME`, also if uevents hangs; 0 means never (default $%s or %s if neither standard output nor standard error is a terminal)",
-		envDuration, withoutTerminal))
+	cmd.Flags().DurationVar(&l.duration, "duration", 0, fmt.Sprintf("end after this `TIME`, also if uevents hangs; 0 means never (default %s if neither standard output nor standard error is a terminal)",
+		withoutTerminal))
 }
 
-// choose chooses the time if the command line does not. Errors are usage errors.
-func (l *timeLimit) choose(e *env, cmd *cobra.Command) error {
+// choose chooses the time if the command line does not.
+func (l *timeLimit) choose(e *env, cmd *cobra.Command) {
 	_, output := e.terminal(e.out)
 	_, messages := e.terminal(e.err)
-	if output || messages || cmd.Flags().Changed("duration") {
-		return nil
+	if !output && !messages && !cmd.Flags().Changed("duration") {
+		l.duration, l.byItself = withoutTerminal, true
 	}
-	l.duration = withoutTerminal
-	if text := os.Getenv(envDuration); text != "" {
-		var err error
-		if l.duration, err = time.ParseDuration(text); err != nil || l.duration < 0 {
-			return usageError{fmt.Errorf("the environment variable %s is %q: it must be a time such as 30m, or 0 for no limit", envDuration, text)}
-		}
-	}
-	l.byItself = l.duration > 0
-	return nil
 }
 
 // sayLimit says at the start that the command will end at the time that it chose itself.

@@ -249,23 +249,13 @@ func TestExpiryOfCommand(t *testing.T) {
 	}
 }
 
-// TestDefaultDuration: the environment sets the time of a command without a terminal, unless the command line does.
+// TestDefaultDuration: a command without a terminal has an end, unless the command line says otherwise.
 func TestDefaultDuration(t *testing.T) {
-	for value, want := range map[string]string{"": "ends after 10m0s", "30m": "ends after 30m0s", "0": "", "0s": ""} {
-		t.Setenv(envDuration, value)
-		code, _, errs := newFeed("one").run(t, "watch", "myapp")
-		assert.Equal(t, 0, code, errs)
-		assert.Equal(t, want != "", strings.Contains(errs, "ends after"), errs)
-		assert.Contains(t, errs, want)
-	}
-	for _, value := range []string{"30", "-1s", "never"} {
-		t.Setenv(envDuration, value)
-		for _, verb := range []string{"watch", "top"} {
-			code, _, errs := new(feed).run(t, verb, "myapp")
-			assert.Equal(t, exitUsage, code)
-			assert.Contains(t, errs, "USER_EVENTS_DURATION is \""+value+"\": it must be a time such as 30m")
-		}
-		code, _, errs := newFeed("one").run(t, "watch", "myapp", "--duration", "1h")
+	code, _, errs := newFeed("one").run(t, "watch", "myapp")
+	assert.Equal(t, 0, code, errs)
+	assert.Contains(t, errs, "ends after 10m0s")
+	for _, d := range []string{"0", "1h"} {
+		code, _, errs = newFeed("one").run(t, "watch", "myapp", "--duration", d)
 		assert.Equal(t, 0, code, errs)
 		assert.NotContains(t, errs, "ends after")
 	}

@@ -270,3 +270,25 @@ func memoryEvents(match func(system, name string) bool) (list []event, refused, 
 
 // listenerMemory is the kind of tools that attach to events in shared memory: those of this project.
 const listenerMemory = "reader"
+
+type declarationJSON struct {
+	System      string      `json:"system"`
+	Name        string      `json:"name"`
+	Declaration string      `json:"declaration"`
+	Fields      []fieldJSON `json:"fields"`
+}
+
+// fieldJSON is a field of an event in JSON. Offset and Size, in bytes, come from the kernel, for events that it has.
+type fieldJSON struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Offset  int      `json:"offset,omitempty"`
+	Size    int      `json:"size,omitempty"`
+	Filters []string `json:"filters,omitempty"`
+}
+
+// newDeclarationJSON returns the declaration of a user event in JSON.
+func newDeclarationJSON(d tracepoint.Declaration) declarationJSON {
+	fields := mapped(d.Fields, func(f tracepoint.Field) fieldJSON { return fieldJSON{Name: f.Name, Type: f.Type.String()} })
+	return declarationJSON{System: tracepoint.System, Name: d.Name, Declaration: d.String(), Fields: fields}
+}

@@ -89,7 +89,7 @@ func never(st *reader.Stats) string {
 	if st.NeverMatch == 1 {
 		of = "of the event that matches"
 	}
-	return "no record " + of + " can meet the condition (--explain says why)"
+	return "no record " + of + " can meet the condition (uevents watch --explain says why)"
 }
 
 // recording reports the events that are recorded to a file.

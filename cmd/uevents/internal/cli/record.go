@@ -122,7 +122,7 @@ func (e *env) record(ctx context.Context, f *recordFlags, patterns, command []st
 	if err != nil {
 		return err
 	}
-	if explained, err := e.prepare(&f.selection, o, patterns, command); explained || err != nil {
+	if err := e.prepare(o, patterns, command); err != nil {
 		return err
 	}
 	r := e.newRecorder(f, o)

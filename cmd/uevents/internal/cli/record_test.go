@@ -245,7 +245,7 @@ func TestRecordErrors(t *testing.T) {
 	assert.Equal(t, exitLost, code)
 }
 
-// TestProfileWithoutWeight: a profile that cannot be made leaves the file of an earlier one as it was.
+// TestProfileWithoutWeight: a profile that cannot be made is an error, and the file has none of an earlier recording.
 func TestProfileWithoutWeight(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pb.gz")
 	newRecord := func(weight string) (code int, content []byte) {
@@ -262,7 +262,7 @@ func TestProfileWithoutWeight(t *testing.T) {
 	assert.NotEmpty(t, first)
 	code, second := newRecord("byts")
 	assert.Equal(t, exitError, code)
-	assert.Equal(t, first, second)
+	assert.Empty(t, second)
 }
 
 // TestRecordProgress: a terminal shows a line of progress once a second.

@@ -20,16 +20,9 @@ type recordedFile struct {
 	sent     int64 // bytes written
 	lines    bool  // each record is a line
 	whole    int64 // bytes of whole lines
-	late     bool  // it still has what it had before
 }
 
 func (f *recordedFile) Write(b []byte) (n int, err error) {
-	if f.late {
-		f.late = false
-		if err := f.Truncate(0); err != nil {
-			return 0, err
-		}
-	}
 	n, err = f.File.Write(b)
 	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
 		f.whole = f.sent + int64(i+1)
@@ -57,7 +50,7 @@ func (f *recordedFile) there() error {
 func (r *recording) create(path string) (*recordedFile, error) {
 	open := createOutput
 	if r.o.replace {
-		open = func(path string) (*os.File, error) { return openOutput(r.ctx, path, r.format.stack) }
+		open = func(path string) (*os.File, error) { return openOutput(r.ctx, path) }
 	}
 	f, err := open(path)
 	if err != nil {
@@ -70,7 +63,7 @@ func (r *recording) create(path string) (*recordedFile, error) {
 	if created.Mode()&fs.ModeNamedPipe != 0 {
 		r.pipe = f
 	}
-	file := &recordedFile{File: f, created: created, lines: r.format.lines, late: r.format.stack && created.Mode().IsRegular()}
+	file := &recordedFile{File: f, created: created, lines: r.format.lines}
 	file.buffered = bufio.NewWriterSize(file, 256<<10)
 	r.files = append(r.files, file)
 	return file, nil
@@ -85,9 +78,9 @@ func createOutput(path string) (*os.File, error) {
 	return f, err
 }
 
-// openOutput creates a file, or opens an existing one to write it from its beginning, with keep before its content is gone. Opening a pipe
-// waits for a program that reads it, until ctx is done.
-func openOutput(ctx context.Context, path string, keep bool) (*os.File, error) {
+// openOutput creates a file in place of the one that is there, or opens a device or a pipe. Opening a pipe waits for a program that reads
+// it, until ctx is done.
+func openOutput(ctx context.Context, path string) (*os.File, error) {
 	st, err := os.Lstat(path)
 	switch {
 	case err != nil:
@@ -96,9 +89,9 @@ func openOutput(ctx context.Context, path string, keep bool) (*os.File, error) {
 		st, err = os.Stat(path)
 	}
 	if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
-		return openExisting(path, keep)
+		return openExisting(path)
 	}
-	f, err := untilDone(ctx, func() (*os.File, error) { return openExisting(path, keep) })
+	f, err := untilDone(ctx, func() (*os.File, error) { return openExisting(path) })
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(ctx))
 	}
@@ -112,9 +105,9 @@ func inSystem(path string) bool {
 }
 
 // openExisting opens a device, a pipe or a file. Another user may own a directory of the path: outside of the system's, its last name
-// must be no link, and a pipe or a file must be this user's. A file that others could have opened, or that has another name, too, is
-// replaced by a new one.
-func openExisting(path string, keep bool) (f *os.File, err error) {
+// must be no link, and a pipe or a file must be this user's. A file is replaced by a new one: others may have opened it, and it may have
+// another name.
+func openExisting(path string) (f *os.File, err error) {
 	flags := os.O_WRONLY
 	if !inSystem(path) {
 		flags |= noFollow
@@ -125,33 +118,26 @@ func openExisting(path string, keep bool) (f *os.File, err error) {
 		}
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-			f = nil
-		}
-	}()
 	st, err := f.Stat()
 	switch {
 	case err != nil:
-		return f, err
-	case !inSystem(path) && st.Mode()&fs.ModeDevice == 0 && !ownFile(st):
-		return f, fmt.Errorf("%s: the file belongs to another user: %w", path, fs.ErrExist)
-	case !st.Mode().IsRegular():
-		return f, nil
-	}
-	if err = lock(f); err != nil {
-		return f, err
-	}
-	if st.Mode().Perm()&0o077 != 0 || linked(st) {
-		if err = os.Remove(path); err != nil {
-			return f, err
+	case inSystem(path):
+		if st.Mode().IsRegular() {
+			err = f.Truncate(0)
 		}
-		_ = f.Close()
-		return createOutput(path)
+	case st.Mode()&fs.ModeDevice == 0 && !ownFile(st):
+		err = fmt.Errorf("%s: the file belongs to another user: %w", path, fs.ErrExist)
+	case st.Mode().IsRegular():
+		if err = lock(f); err == nil { // no other recording writes it
+			err = os.Remove(path)
+		}
+		if err == nil {
+			_ = f.Close()
+			return createOutput(path)
+		}
 	}
-	if !keep {
-		err = f.Truncate(0)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return f, err
+	return f, nil
 }

@@ -37,7 +37,7 @@ type selection struct {
 	cgroup                 string
 	pids                   []int
 	noFollow, yes, release bool
-	strict, explain        bool
+	strict                 bool
 	buffer                 string
 }
 
@@ -115,7 +115,6 @@ func (s *selection) addEvents(e *env, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&s.excludes, "exclude", nil, "leave out events that match `PATTERN`")
 	flags.StringVar(&s.cgroup, "cgroup", "", "record only what processes in the cgroup write: a `DIR` below /sys/fs/cgroup")
-	flags.BoolVar(&s.explain, "explain", false, "say what of the condition the kernel evaluates for each event, and what uevents does, and end")
 	flags.BoolVar(&s.noFollow, "no-follow", false, "leave out events that appear later")
 	flags.BoolVar(&s.yes, "yes", false, fmt.Sprintf("attach to more than %d events of the kernel, or of a program in shared memory", maxEvents))
 	s.addConditions(e, cmd)
@@ -171,15 +170,12 @@ func (s *selection) options(patterns []string) (*reader.Options, error) {
 	return o, nil
 }
 
-// prepare checks the COMMAND and the transport. explained is true if it has explained the condition instead.
-func (e *env) prepare(s *selection, o *reader.Options, patterns, command []string) (explained bool, err error) {
-	if s.explain {
-		return true, e.explain(o)
-	}
+// prepare checks the COMMAND and the transport.
+func (e *env) prepare(o *reader.Options, patterns, command []string) error {
 	if err := e.command(o, patterns, command); err != nil {
-		return false, err
+		return err
 	}
-	return false, e.selectTransport(o)
+	return e.selectTransport(o)
 }
 
 // selectTransport sets the options Transport and Tracefs. It fails if the command line needs events of the kernel, and the kernel has none.

@@ -16,11 +16,10 @@ func signalCode(*exec.ExitError) int { return exitError }
 // groupOf reports that files have no groups.
 func groupOf(fs.FileInfo) (gid string, ok bool) { return "", false }
 
-// Other systems have no such links, owners and names.
+// Other systems have no such links and owners.
 const noFollow = 0
 
 func ownFile(fs.FileInfo) bool { return true }
-func linked(fs.FileInfo) bool  { return false }
 
 func lock(*os.File) error { return nil }
 

@@ -54,9 +54,7 @@ interval, or with -o json an object for each row and interval.`,
   uevents top myapp --interval 5s
   uevents top -o json --duration 10s | jq -s 'max_by(.rate)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.choose(e, cmd); err != nil {
-				return err
-			}
+			f.choose(e, cmd)
 			return e.top(cmd.Context(), &f, args)
 		},
 	}
@@ -90,7 +88,7 @@ func (e *env) top(ctx context.Context, f *topFlags, patterns []string) error {
 	if f.interval <= 0 || f.duration < 0 || f.rows < 0 {
 		return usageError{errors.New("--interval must be positive, and --duration and --rows cannot be negative")}
 	}
-	if explained, err := e.prepare(&f.selection, o, patterns, nil); explained || err != nil {
+	if err := e.prepare(o, patterns, nil); err != nil {
 		return err
 	}
 	c := &topCounter{session: e.newSession(&f.selection, o), f: f, reads: f.by != topByEvent || len(o.Processes) > 0 || o.Where != nil, all: counts{}}

@@ -28,6 +28,7 @@ type watchFlags struct {
 	tail    tailFlags
 	maxRate int
 	stack   bool
+	explain bool
 }
 
 func newWatchCommand(e *env) *cobra.Command {
@@ -77,9 +78,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patterns, command := splitCommand(cmd, args)
 			if len(command) == 0 {
-				if err := f.choose(e, cmd); err != nil {
-					return err
-				}
+				f.choose(e, cmd)
 			}
 			return e.watch(cmd.Context(), &f, patterns, command)
 		},
@@ -92,6 +91,7 @@ and of the fields of events; GROUP.NAME is a field in a group of package slog.`,
 	f.addLimit(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.maxRate, "max-rate", 0, fmt.Sprintf("show at most `N` records a second, and N warnings, errors and failed spans (default %d on a terminal)", terminalRate))
+	flags.BoolVar(&f.explain, "explain", false, "say what of the condition the kernel evaluates for each event, and what uevents does, and end")
 	flags.BoolVar(&f.stack, "stack", false, "show the functions below each record, from the one that logged; costs the program more")
 	return cmd
 }
@@ -101,7 +101,10 @@ func (e *env) watch(ctx context.Context, f *watchFlags, patterns, command []stri
 	if err != nil {
 		return err
 	}
-	if explained, err := e.prepare(&f.selection, o, patterns, command); explained || err != nil {
+	if f.explain {
+		return e.explain(o)
+	}
+	if err := e.prepare(o, patterns, command); err != nil {
 		return err
 	}
 	st, err := w.open(o, &f.tail, f.duration)

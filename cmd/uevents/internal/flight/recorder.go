@@ -90,7 +90,7 @@ func Arm(o Options) (*Recorder, error) {
 		r.stop = func() {}
 		return r, nil
 	}
-	trigger := o.TriggerReader()
+	trigger := o.triggerReader()
 	trigger.Notify = r.triggerNotice
 	if r.trigger, err = reader.Open(&trigger); err != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the trigger: %w", err), r.kept.Close())
@@ -108,8 +108,8 @@ func Arm(o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// TriggerReader returns the options of the reader that waits for the trigger.
-func (o *Options) TriggerReader() reader.Options {
+// triggerReader returns the options of the reader that waits for the trigger.
+func (o *Options) triggerReader() reader.Options {
 	trigger := reader.Options{
 		Selection: reader.Selection{Events: o.TriggerEvents, Excludes: o.Reader.Excludes, Where: o.Trigger, Processes: o.Reader.Processes}, Cgroup: o.Reader.Cgroup, NoFollow: o.Reader.NoFollow, MaxEvents: o.Reader.MaxEvents,
 		Transport:  o.Reader.Transport,

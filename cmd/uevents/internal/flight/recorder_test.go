@@ -78,9 +78,9 @@ func TestTriggerOptions(t *testing.T) {
 		Selection: reader.Selection{Events: []string{"a"}, Excludes: []string{"a_x"}, Processes: []int{1}, Where: o.Trigger}, Cgroup: "/sys/fs/cgroup/x", NoFollow: true, MaxEvents: 7,
 		BufferSize: triggerRing,
 	}
-	assert.Equal(t, want, o.TriggerReader())
+	assert.Equal(t, want, o.triggerReader())
 	o.TriggerEvents, want.Events = []string{"b"}, []string{"b"}
-	assert.Equal(t, want, o.TriggerReader())
+	assert.Equal(t, want, o.triggerReader())
 }
 
 // condition parses a condition that is right.
