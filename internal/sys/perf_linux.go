@@ -7,7 +7,11 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -133,8 +137,39 @@ func MapPerf(fd, size int, overwrite bool) (*PerfRing, error) {
 // Unmap unmaps the ring. Nothing may use it any more.
 func (r *PerfRing) Unmap() error { return os.NewSyscallError("munmap", unix.Munmap(r.mem)) }
 
-// Clocks returns the times of CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, in nanoseconds.
-func Clocks() (mono, wall int64) { return clocks(unix.CLOCK_REALTIME) }
+// Clocks returns the times of CLOCK_MONOTONIC of the machine, which perf events have, and of CLOCK_REALTIME at one moment, in nanoseconds.
+func Clocks() (mono, wall int64) {
+	mono, wall = clocks(unix.CLOCK_REALTIME)
+	return mono - ownOffset(), wall
+}
+
+// Monotonic returns CLOCK_MONOTONIC of the machine in nanoseconds. That of this process is another one in a time namespace.
+func Monotonic() int64 { return Nanotime() - ownOffset() }
+
+var ownOffset = sync.OnceValue(func() int64 { return offsetIn("/proc/self") })
+
+// MonotonicOffset returns by how many nanoseconds CLOCK_MONOTONIC of a process, whose directory in /proc is given, is ahead of that of the
+// machine: time_namespaces(7).
+func MonotonicOffset(process string) int64 {
+	of, err := os.Readlink(process + "/ns/time")
+	own, ownErr := os.Readlink("/proc/self/ns/time")
+	if err == nil && ownErr == nil && of == own { // the file tells the offsets of children
+		return ownOffset()
+	}
+	return offsetIn(process)
+}
+
+func offsetIn(process string) int64 {
+	text, _ := os.ReadFile(process + "/timens_offsets") // a kernel without time namespaces has none
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "monotonic" {
+			s, _ := strconv.ParseInt(f[1], 10, 64)
+			ns, _ := strconv.ParseInt(f[2], 10, 64)
+			return s*int64(time.Second) + ns
+		}
+	}
+	return 0
+}
 
 // BootClocks returns the times of CLOCK_MONOTONIC and CLOCK_BOOTTIME at one moment, in nanoseconds. They differ by how long the
 // machine has slept.

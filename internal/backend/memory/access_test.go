@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -211,6 +212,34 @@ func TestFilesOfAnotherUser(t *testing.T) {
 	program := startReady(t, childOptions{role: "privileged"})
 	_, err := attach.Open(program.pid)
 	assert.ErrorContains(t, err, fmt.Sprintf("its owner is uid %d, and the process has uid 0", user))
+	require.Equal(t, "closed", program.asked("close"))
+	program.end()
+}
+
+// TestTimeNamespace: a program in another time namespace has another CLOCK_MONOTONIC. Its records and the expiry of its tools have the
+// right times.
+func TestTimeNamespace(t *testing.T) {
+	testscale.HostOnly(t)
+	asRoot(t)
+	unshare := testscale.NeedProgram(t, "unshare")
+	program := startReady(t, childOptions{role: "program", under: []string{unshare, "--time", "--monotonic", "1500"}})
+	p, err := attach.Open(program.pid)
+	require.NoError(t, err)
+	s, err := p.Attach(attach.Options{RingSize: attach.MinRing, Patterns: []string{"ue_env"}, Expires: attach.Now() + uint64(10*time.Minute)})
+	require.NoError(t, err)
+	for range 2 {
+		before := attach.Now()
+		require.Equal(t, "wrote", program.asked("write 1000 12"))
+		list := s.Read()
+		require.NotEmpty(t, list)
+		for _, rec := range list {
+			assert.GreaterOrEqual(t, rec.Time, before)
+			assert.LessOrEqual(t, rec.Time, attach.Now())
+		}
+		require.Equal(t, "enabled=true", program.asked("enabled"), "the expiry is that of the program's clock")
+		assert.Zero(t, s.Renew(10*time.Minute))
+	}
+	require.NoError(t, errors.Join(s.Detach(), p.Close()))
 	require.Equal(t, "closed", program.asked("close"))
 	program.end()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/userevents/userevents-go/internal/memory/ring"
-	"github.com/userevents/userevents-go/internal/sys"
 	"github.com/userevents/userevents-go/tracepoint"
 )
 
@@ -54,8 +53,8 @@ func (b *batch) collect(s *Session, r *ring.Reader, now uint64) {
 			b.bytes = content[:begin]
 			return
 		}
-		if rec.Time > now {
-			rec.Time = min(rec.Time, uint64(sys.Nanotime()))
+		if rec.Time -= uint64(s.p.ahead); rec.Time > now {
+			rec.Time = min(rec.Time, Now())
 		}
 		rec.Time = max(rec.Time, 1) // 0 is no time
 		if s.o.Limit > 0 {

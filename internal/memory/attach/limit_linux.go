@@ -1,9 +1,8 @@
 package attach
 
 import (
+	"math"
 	"time"
-
-	"github.com/userevents/userevents-go/internal/sys"
 )
 
 // limited is what Options.Limit did to an event. Times are those of CLOCK_MONOTONIC in nanoseconds.
@@ -56,16 +55,17 @@ func (s *Source) Pause() {
 	})
 }
 
-// nextSecond returns the time to the next second, in which the limit allows records again.
-func nextSecond(now uint64) time.Duration {
-	return time.Second - time.Duration(now%uint64(time.Second))
+// secondAfter returns when the program's clock begins another second, in which the limit allows records again.
+func (s *Session) secondAfter(t uint64) uint64 {
+	return t + uint64(time.Second) - (t+uint64(s.p.ahead))%uint64(time.Second)
 }
 
-// keepLimit looks which events the limit has disabled, and enables those whose second is over. It reports whether it left any. now is not
-// after the time at which the records were collected.
-func (s *Session) keepLimit(now uint64) (left bool) {
+// keepLimit looks which events the limit has disabled, and enables those whose second is over. It returns when the next second of
+// another one is over, or [math.MaxUint64]. now is not after the time at which the records were collected.
+func (s *Session) keepLimit(now uint64) (next uint64) {
+	next = math.MaxUint64
 	if s.o.Limit == 0 && !s.paused || s.p.control.Claimed.Load()&(1<<s.i) == 0 { // Renew enables what the expiry has disabled
-		return false
+		return next
 	}
 	s.limitKept = now
 	var due []uint32
@@ -80,20 +80,20 @@ func (s *Session) keepLimit(now uint64) (left bool) {
 			l.since = min(l.enabled, now)
 			l.times++
 		}
-		if now/uint64(time.Second) > l.since/uint64(time.Second) {
+		if over := s.secondAfter(l.since); over <= now {
 			request.Or(1 << s.i)
 			due = append(due, id)
 		} else {
-			left = true
+			next = min(next, over)
 		}
 	}
 	s.p.refresh(due)
 	for _, id := range due {
 		l := &s.sources[id].limited
-		l.enabled = uint64(sys.Nanotime())
+		l.enabled = Now()
 		l.end(l.enabled)
 	}
-	return left
+	return next
 }
 
 // endLimit ends the time in which events are disabled by the limit: those of a session that has ended are by that.

@@ -76,9 +76,12 @@ func TestLimited(t *testing.T) {
 	for range 2 {
 		src.Pause()
 		assert.Zero(t, f.control.Requests[0].Load())
-		src.limited.since = math.MaxUint64 // its second is not over
+		src.limited.since = Now() + uint64(time.Hour) // its second is not over
+		over := src.limited.since + uint64(time.Second)
 		assert.NotZero(t, limited())
-		assert.LessOrEqual(t, limited(), time.Second)
+		assert.LessOrEqual(t, limited(), time.Hour+time.Second)
+		assert.Zero(t, p.limited%uint64(time.Second), "the second of the program's clock")
+		assert.LessOrEqual(t, p.limited, over)
 		assert.Zero(t, f.control.Requests[0].Load())
 		src.limited.since = 1
 		assert.Zero(t, limited())

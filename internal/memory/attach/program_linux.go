@@ -25,6 +25,7 @@ type Program struct {
 	control           *layout.Control
 	areas             [layout.Sessions][]byte // rings of the sessions of this Program
 	inode             uint64                  // of the data
+	ahead             int64                   // nanoseconds of its CLOCK_MONOTONIC before that of the machine
 	named             bool                    // the files have names, and no seals
 	cut               bool                    // one of them was cut off
 	taken             uint32                  // bits of the sessions of this Program, whose locks do not exclude itself
@@ -49,7 +50,7 @@ func open(pid int) (_ *Program, files int, err error) {
 	if err != nil {
 		return nil, 0, refused(pid, err)
 	}
-	p := &Program{pid: pid, dataFD: -1, controlFD: -1}
+	p := &Program{pid: pid, dataFD: -1, controlFD: -1, ahead: sys.MonotonicOffset(filepath.Dir(dir))}
 	var data string
 	var controls []string
 	for _, e := range entries {

@@ -57,7 +57,7 @@ type Programs struct {
 	offset  int64  // from CLOCK_MONOTONIC to the machine's clock
 	newest  uint64 // time of a record that was returned
 	late    uint64
-	limited bool // events are disabled until the next second
+	limited uint64 // when events that the limit has disabled are enabled again; MaxUint64 without any
 	stopped bool
 
 	expected int32 // process of AttachProcess
@@ -75,7 +75,7 @@ type traced struct {
 // NewPrograms returns a tool without programs. See [Programs.Find].
 func NewPrograms(o ProgramsOptions) *Programs {
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, paused: map[int32]time.Time{}, open: open}
+	return &Programs{o: o, known: map[Candidate]*traced{}, begin: map[Candidate]bool{}, paused: map[int32]time.Time{}, open: open, limited: math.MaxUint64}
 }
 
 // expiry is how long a tool that is stopped keeps events enabled whose rings are full. Find and Renew renew it.
@@ -302,7 +302,7 @@ func (p *Programs) Poll() {
 	until := now
 	mono, wall := sys.Clocks()
 	p.offset = wall - mono
-	p.limited = false
+	p.limited = math.MaxUint64
 	for _, t := range p.all {
 		t.program.guard(func() {
 			t.session.Update()
@@ -310,7 +310,7 @@ func (p *Programs) Poll() {
 				t.session.drain(&p.batch)
 			} else {
 				t.session.collect(&p.batch, now)
-				p.limited = t.session.keepLimit(now) || p.limited
+				p.limited = min(p.limited, t.session.keepLimit(now))
 			}
 		})
 		t.ended = t.ended || t.program.cut
@@ -364,8 +364,8 @@ func (p *Programs) Next(r *Record) bool {
 // Until returns a time: no older record comes from Next after those that Poll has copied, but late ones.
 func (p *Programs) Until() uint64 { return p.until }
 
-// Now returns the time of a record that a program writes now.
-func Now() uint64 { return uint64(sys.Nanotime()) }
+// Now returns the time of a record that a program writes now: CLOCK_MONOTONIC of the machine.
+func Now() uint64 { return uint64(sys.Monotonic()) }
 
 // Wall returns the time of a record by the machine's clock.
 func (p *Programs) Wall(monotonic uint64) time.Time { return time.Unix(0, int64(monotonic)+p.offset) }
@@ -373,12 +373,13 @@ func (p *Programs) Wall(monotonic uint64) time.Time { return time.Unix(0, int64(
 // Late returns how many records were returned after younger ones.
 func (p *Programs) Late() uint64 { return p.late }
 
-// Limited returns the time to the next second if Options.Limit has disabled events until then, which Poll enables; else 0.
+// Limited returns how long events are disabled that Options.Limit has disabled, until Poll enables one; 0 if none is.
 func (p *Programs) Limited() time.Duration {
-	if !p.limited || p.stopped {
+	if p.limited == math.MaxUint64 || p.stopped {
 		return 0
 	}
-	return nextSecond(Now())
+	now := Now()
+	return time.Duration(max(p.limited, now+1) - now)
 }
 
 // Sources calls f with each event that is attached.

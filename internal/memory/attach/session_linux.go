@@ -25,7 +25,7 @@ type Options struct {
 	Limit int
 	// Callers is how many return addresses a record has at most, up to 64.
 	Callers int
-	// Expires is the time of CLOCK_MONOTONIC in nanoseconds from which on the program ends the session when its rings are full. 0 is
+	// Expires is the time of Now in nanoseconds from which on the program ends the session when its rings are full. 0 is
 	// never.
 	Expires uint64
 	// Wants selects events; nil selects those that Patterns match. Patterns must match all that it selects.
@@ -142,6 +142,9 @@ func (p *Program) Attach(o Options) (*Session, error) {
 	c.Rings.Store(uint32(s.count))
 	c.Limit.Store(uint32(o.Limit))
 	c.Callers.Store(uint32(o.Callers))
+	if o.Expires > 0 {
+		o.Expires += uint64(p.ahead)
+	}
 	c.Expires.Store(o.Expires)
 	copy(c.Patterns[:], text)
 	c.PatternsSize.Store(uint32(len(text)))
@@ -263,7 +266,7 @@ func (s *Session) source(id uint32) *Source {
 // Renew sets the expiry. A session that had expired, since this process was stopped, goes on. It returns for how long at most the
 // program had disabled the events, whose records are in no count then; 0 if it had not.
 func (s *Session) Renew(d time.Duration) (disabled time.Duration) {
-	now := sys.Nanotime()
+	now := int64(Now()) + s.p.ahead
 	expired := time.Duration(now - int64(s.p.control.Sessions[s.i].Expires.Swap(uint64(now+int64(d)))))
 	if s.p.control.Claimed.Load()&(1<<s.i) != 0 {
 		return 0
@@ -360,7 +363,7 @@ func (s *Session) drain(b *batch) {
 	if s.open() {
 		for _, r := range s.rings {
 			for again := true; again; again = r.Skip() {
-				b.collect(s, r, uint64(sys.Nanotime()))
+				b.collect(s, r, Now())
 			}
 		}
 	}
@@ -370,7 +373,7 @@ func (s *Session) drain(b *batch) {
 // Read returns the records that are known to be the next ones, in the order of time.
 func (s *Session) Read() []Record {
 	s.Update()
-	s.collect(&s.own, uint64(sys.Nanotime())) // the clock before the heads
+	s.collect(&s.own, Now()) // the clock before the heads
 	return s.takeAll()
 }
 

@@ -156,7 +156,7 @@ func causeOf(ev *record.Record) Cause {
 
 // Now returns a cause that is no record.
 func Now(message string) Cause {
-	return Cause{Monotonic: uint64(sys.Nanotime()), Message: message}
+	return Cause{Monotonic: uint64(sys.Monotonic()), Message: message}
 }
 
 // AttachProcess is [reader.Reader.AttachProcess]. It may be called concurrently.
@@ -212,7 +212,7 @@ type Dump struct {
 // Dump writes the records in the rings that no earlier dump has. It does not close w. If the process of the cause had exited
 // before its record was read, cause lacks its name: Dump sets it from the kept records.
 func (r *Recorder) Dump(cause *Cause, w output.Writer) (Dump, error) {
-	r.dumped = uint64(sys.Nanotime())
+	r.dumped = uint64(sys.Monotonic())
 	var d Dump
 	oldest := r.oldest(cause)
 	processes := map[int32]bool{}
