@@ -49,7 +49,7 @@ image_of() { # NAME
     named_source
     case $1 in
       *-byte) cat "$here/status-byte.patch" ;;
-      *-uml) cat "$here/uml-perf.patch" ;;
+      *-uml) cat "$here/um.patch" ;;
     esac
   } | sha256sum | cut -c1-16)
   echo "$cache/$1-$sum.$target"
@@ -109,7 +109,7 @@ unpack() {
 : >"$log"
 unpack
 for folder in gpu media; do : >"$tree/drivers/$folder/Makefile"; done # make would visit a hundred folders in vain
-[ "$arch" != um ] || logged patch -d "$tree" -p1 -i "$here/uml-perf.patch"
+[ "$arch" != um ] || logged patch -d "$tree" -p1 -i "$here/um.patch"
 kbuild tinyconfig
 fragments >>"$tree/.config"
 kbuild olddefconfig

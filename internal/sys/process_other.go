@@ -27,3 +27,6 @@ func NewKillTimer(time.Duration) (*KillTimer, error) {
 
 // Stop is never called.
 func (*KillTimer) Stop() error { return nil }
+
+// Monotonic is [Nanotime]: there are no time namespaces.
+func Monotonic() int64 { return Nanotime() }

@@ -386,6 +386,9 @@ func TestBrief(t *testing.T) {
 
 // TestToolWithoutSpace: a tool that cannot map the memory gets an error, and leaves nothing behind.
 func TestToolWithoutSpace(t *testing.T) {
+	if testscale.Race {
+		t.Skip("not with the race detector, whose memory is part of the address space, and ends a program without it")
+	}
 	program := startReady(t, childOptions{role: "program"})
 	for _, c := range []struct{ left, size int }{
 		{1 << 20, layout.MinRing},           // for the files

@@ -52,6 +52,9 @@ func isTool(fd int, name string) bool {
 	if err != nil {
 		return false
 	}
-	known := peer.Pid == 0 || strings.HasPrefix(name, fmt.Sprintf("userevents-%d-", peer.Pid)) // 0: this process is in another namespace
-	return known && (peer.Uid == 0 || int(peer.Uid) == os.Geteuid())
+	const overflow = 65534 // a user whom this namespace does not have, in user_namespaces(7)
+	if peer.Pid == 0 {     // this process is in another PID namespace
+		return peer.Uid == 0 || int(peer.Uid) == os.Geteuid() && peer.Uid != overflow
+	}
+	return strings.HasPrefix(name, fmt.Sprintf("userevents-%d-", peer.Pid)) && (peer.Uid == 0 || int(peer.Uid) == os.Geteuid())
 }

@@ -216,14 +216,15 @@ func Refused(processes int) error {
 	return fmt.Errorf("%w to look into %d %s, which may offer events in shared memory: this tool lacks %s", fs.ErrPermission, processes, what, lacks)
 }
 
-// owned returns an error if the files of a process belong neither to its user nor to the root of its user namespace, who a program was
-// before it changed its user: a user can pass files to a program with a set-user-ID bit, and write records that seem to be those of another.
+// owned returns an error if the files of a process belong neither to its user, effective or saved, nor to the root of its user namespace,
+// who a program was before it changed its user: a user can pass files to a program with a set-user-ID bit, whose saved user is another,
+// and write records that seem to be those of that one.
 func owned(pid int, owner string) error {
-	user := readStatus(strconv.Itoa(pid)).effective
-	if owner == user || owner == rootOf(filepath.Join("/proc", strconv.Itoa(pid))) {
+	status := readStatus(strconv.Itoa(pid))
+	if owner == status.effective || owner == status.saved || owner == rootOf(filepath.Join("/proc", strconv.Itoa(pid))) {
 		return nil
 	}
-	return fmt.Errorf("its owner is uid %s, and the process has uid %s: another user may have passed it to the process", owner, user)
+	return fmt.Errorf("its owner is uid %s, and the process has uid %s: another user may have passed it to the process", owner, status.effective)
 }
 
 // rootOf returns the user who is root in the user namespace of a process, "" if none is: user_namespaces(7).
@@ -246,6 +247,7 @@ func rootOf(process string) string {
 type status struct {
 	uid          string // real
 	effective    string // user
+	saved        string // set-user-ID
 	capabilities uint64 // permitted
 }
 
@@ -254,8 +256,8 @@ func readStatus(pid string) (s status) {
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		switch fields := strings.Fields(value); {
-		case name == "Uid" && len(fields) > 1:
-			s.uid, s.effective = fields[0], fields[1]
+		case name == "Uid" && len(fields) > 2:
+			s.uid, s.effective, s.saved = fields[0], fields[1], fields[2]
 		case name == "CapPrm" && len(fields) > 0:
 			s.capabilities, _ = strconv.ParseUint(fields[0], 16, 64)
 		}

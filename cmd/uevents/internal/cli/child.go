@@ -51,7 +51,7 @@ func (e *env) startChild(ctx context.Context, command []string, find func(pid in
 		signal.Stop(again)
 		return nil, errors.Join(startError{err}, meeting.Close())
 	}
-	go meeting.serve(cmd.Process.Pid, find)
+	go meeting.serve(cmd.Process.Pid, variable, find)
 	missed := ctx.Err() != nil // the signal may have come before the command
 	recording, ended := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cmd: cmd, recording: recording, ended: make(chan struct{})}

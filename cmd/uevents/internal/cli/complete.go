@@ -38,7 +38,11 @@ func completions(values, args []string, prefix string) []string {
 		return !safe || !strings.HasPrefix(value, prefix) || slices.Contains(args, value)
 	})
 	slices.Sort(values)
-	return slices.Compact(values)
+	word := func(v string) string {
+		w, _, _ := strings.Cut(v, "\t")
+		return w
+	}
+	return slices.CompactFunc(values, func(a, b string) bool { return word(a) == word(b) })
 }
 
 // completePrograms makes the shell complete a flag's values with names of programs, or with process ids and these names: those that

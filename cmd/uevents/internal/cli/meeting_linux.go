@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/userevents/userevents-go/internal/memory/layout"
@@ -27,15 +29,16 @@ func newMeeting() (m *meeting, variable string, err error) {
 }
 
 // serve calls find with each program that a COMMAND has started, until the meeting is closed. Any user of the machine may connect.
-func (m *meeting) serve(command int, find func(pid int)) {
+func (m *meeting) serve(command int, variable string, find func(pid int)) {
 	defer m.Close() // programs go on
 	for {
 		program, err := m.AcceptUnix()
 		if err != nil {
 			return
 		}
-		if pid, err := peerOf(program); err == nil && descends(pid, command) {
-			find(pid)
+		peer, err := peerOf(program)
+		if err == nil && (descends(int(peer.Pid), command) || int(peer.Uid) == os.Geteuid() && inherits(int(peer.Pid), variable)) {
+			find(int(peer.Pid))
 		}
 		_ = program.Close()
 	}
@@ -57,18 +60,21 @@ func descends(pid, from int) bool {
 	return pid == from
 }
 
-// peerOf returns the process at the other end of a connection.
-func peerOf(c *net.UnixConn) (pid int, err error) {
+// inherits reports whether a process was started with a variable in its environment. A daemon whose parent has ended was, and so can be any
+// process of its user.
+func inherits(pid int, variable string) bool {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), variable)
+}
+
+// peerOf returns the process at the other end of a connection, and its user.
+func peerOf(c *net.UnixConn) (peer *syscall.Ucred, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var peer *syscall.Ucred
 	controlErr := raw.Control(func(fd uintptr) {
 		peer, err = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	})
-	if err = errors.Join(controlErr, err); err != nil {
-		return 0, err
-	}
-	return int(peer.Pid), nil
+	return peer, errors.Join(controlErr, err)
 }

@@ -16,6 +16,7 @@ import (
 // TestMeetingOfStrangers: any process may connect; a tool attaches to those that its COMMAND has started.
 func TestMeetingOfStrangers(t *testing.T) {
 	command := exec.Command("sh", "-c", "sh -c 'echo $$; read x'; true")
+	command.Env = append(os.Environ(), "STARTED_BY=a tool")
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()
@@ -29,13 +30,15 @@ func TestMeetingOfStrangers(t *testing.T) {
 	assert.False(t, descends(command.Process.Pid, grandchild))
 	assert.False(t, descends(os.Getpid(), command.Process.Pid))
 
+	assert.True(t, inherits(command.Process.Pid, "STARTED_BY=a tool"))
+	assert.False(t, inherits(command.Process.Pid, "STARTED_BY=a"))
 	for started, want := range map[int]int{os.Getpid(): 1, command.Process.Pid: 0} {
 		m, variable, err := newMeeting()
 		require.NoError(t, err)
 		var found []int
 		ended := make(chan struct{})
 		go func() {
-			m.serve(started, func(pid int) { found = append(found, pid) })
+			m.serve(started, variable, func(pid int) { found = append(found, pid) })
 			close(ended)
 		}()
 		_, name, _ := strings.Cut(variable, "=")

@@ -7,6 +7,6 @@ type meeting struct{}
 
 func newMeeting() (m *meeting, variable string, err error) { return nil, "", nil }
 
-func (m *meeting) serve(int, func(int)) {}
+func (m *meeting) serve(int, string, func(int)) {}
 
 func (m *meeting) Close() error { return nil }

@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -154,22 +156,34 @@ type attempt struct {
 func tryOutputs(t *testing.T, attempts []attempt) {
 	const kept = "kept\n"
 	dir := t.TempDir()
+	t.Chdir(dir)
 	path, other := filepath.Join(dir, "x.jsonl"), filepath.Join(dir, "other")
 	for n, a := range attempts {
-		for _, verb := range [][]string{{"record", "myapp", "-o", path}, {"events", "save", "--tracefs", "testdata/tracefs", path}} {
-			require.NoError(t, os.WriteFile(other, []byte(kept), 0o600))
-			require.NoError(t, a.make(path, other), n)
-			code, _, errs := newFeed("one").run(t, verb...)
-			assert.Equal(t, a.want == "", code == exitOK, "%d %s", n, errs)
-			assert.Contains(t, errs, a.want, n)
-			text, err := os.ReadFile(other)
-			require.NoError(t, err)
-			assert.Equal(t, kept, string(text), n)
-			require.NoError(t, os.Remove(path))
+		for _, name := range []string{path, "x.jsonl", "/proc/self/cwd/x.jsonl", "/dev/.." + path, "/" + path} {
+			for _, verb := range [][]string{{"record", "myapp", "-o", name}, {"events", "save", "--tracefs", listedTracefs, name}} {
+				require.NoError(t, os.WriteFile(other, []byte(kept), 0o600))
+				require.NoError(t, a.make(path, other), n)
+				code, _, errs := newFeed("one").run(t, verb...)
+				assert.Equal(t, a.want == "", code == exitOK, "%d %s", n, errs)
+				assert.Contains(t, errs, a.want, n)
+				text, err := os.ReadFile(other)
+				require.NoError(t, err)
+				assert.Equal(t, kept, string(text), n)
+				require.NoError(t, os.Remove(path))
+			}
 		}
 	}
 	assert.NoFileExists(t, filepath.Join(dir, "none"))
 }
+
+// listedTracefs is a tracefs of files, whatever directory a test is in.
+var listedTracefs = func() string {
+	dir, err := filepath.Abs("testdata/tracefs")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
 
 // TestOutputThroughLink: another user who owns the directory can put a link to any file at the path, or another name of a file.
 func TestOutputThroughLink(t *testing.T) {
@@ -181,17 +195,75 @@ func TestOutputThroughLink(t *testing.T) {
 	})
 }
 
-// TestOutputOfOthers: another user can read what is in a file or a pipe of his own.
+// TestOutputOfOthers: another user can read what is in a file or a pipe of his own, and a pipe that nobody reads makes a command wait.
 func TestOutputOfOthers(t *testing.T) {
 	testscale.NeedRoot(t, "to make files of another user")
 	chown := func(path string) error { return os.Chown(path, 65534, 65534) }
 	tryOutputs(t, []attempt{
 		{"the file belongs to another user", func(path, _ string) error { return errors.Join(os.WriteFile(path, nil, 0o600), chown(path)) }},
-		{"the file belongs to another user", func(path, _ string) error {
-			err := errors.Join(syscall.Mkfifo(path, 0o600), chown(path))
-			reader, other := os.OpenFile(path, os.O_RDWR, 0)
-			t.Cleanup(func() { assert.NoError(t, reader.Close()) })
-			return errors.Join(err, other)
-		}},
+		{"the file belongs to another user", func(path, _ string) error { return errors.Join(syscall.Mkfifo(path, 0o600), chown(path)) }},
 	})
+	path := filepath.Join(t.TempDir(), "x.otlp.json")
+	for _, signal := range []string{"logs", "traces", "metrics"} {
+		file := strings.TrimSuffix(path, "otlp.json") + signal + ".otlp.json"
+		require.NoError(t, errors.Join(os.WriteFile(file, nil, 0o600), chown(file)))
+		code, _, errs := newFeed("one").run(t, "record", "myapp", "-o", path)
+		assert.Equal(t, exitError, code)
+		assert.Contains(t, errs, "the file belongs to another user")
+		require.FileExists(t, file)
+		require.NoError(t, os.Remove(file))
+	}
+}
+
+// TestOutputsAtOnce: of recordings that begin at the same time, one gets the file.
+func TestOutputsAtOnce(t *testing.T) {
+	for i := range 200 {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		if i%2 == 0 {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+		}
+		var files [3]*os.File
+		var all sync.WaitGroup
+		for g := range files {
+			all.Go(func() { files[g], _ = openOutput(t.Context(), path) })
+		}
+		all.Wait()
+		opened := slices.DeleteFunc(files[:], func(f *os.File) bool { return f == nil })
+		assert.LessOrEqual(t, len(opened), 1)
+		for _, f := range opened {
+			assert.NoError(t, f.Close())
+		}
+	}
+}
+
+// TestOutputInPlace: a file in a directory that is not writable, or that is mounted, cannot be replaced: it is written in place.
+func TestOutputInPlace(t *testing.T) {
+	testscale.NeedRoot(t, "to mount a file on itself")
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	for mode, want := range map[os.FileMode]int{0o600: exitOK, 0o644: exitError} {
+		require.NoError(t, os.WriteFile(path, []byte("earlier"), 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+		require.NoError(t, syscall.Mount(path, path, "", syscall.MS_BIND, ""))
+		code, _, errs := newFeed("one").run(t, "record", "myapp", "-o", path)
+		assert.Equal(t, want, code, errs)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, want == exitOK, strings.Contains(string(text), `"message":"one"`), errs)
+		assert.Equal(t, want != exitOK, strings.Contains(string(text), "earlier"))
+		require.NoError(t, syscall.Unmount(path, 0))
+	}
+}
+
+// TestOutputToDescriptor: output of the shell's choice begins where the shell says.
+func TestOutputToDescriptor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "all")
+	require.NoError(t, os.WriteFile(path, []byte("earlier\n"), 0o600))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	code, _, errs := newFeed("one").run(t, "record", "myapp", "-o", fmt.Sprintf("/dev/fd/%d", f.Fd()), "--format", "jsonl")
+	assert.Equal(t, exitOK, code, errs)
+	require.NoError(t, f.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Regexp(t, `^earlier\n.*"message":"one"`, string(text))
 }

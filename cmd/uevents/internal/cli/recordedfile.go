@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
+	"path/filepath"
+	"regexp"
 )
 
 // recordedFile is a file of a recording.
@@ -72,72 +73,114 @@ func (r *recording) create(path string) (*recordedFile, error) {
 // createOutput creates a file that only its owner can read, and locks it.
 func createOutput(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		err = lock(f)
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	if err := lockNamed(f, path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // openOutput creates a file in place of the one that is there, or opens a device or a pipe. Opening a pipe waits for a program that reads
 // it, until ctx is done.
 func openOutput(ctx context.Context, path string) (*os.File, error) {
-	st, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return createOutput(path)
-	case inSystem(path):
-		st, err = os.Stat(path)
-	}
-	if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
-		return openExisting(path)
-	}
 	f, err := untilDone(ctx, func() (*os.File, error) { return openExisting(path) })
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(ctx))
-	}
-	return f, err
-}
-
-// inSystem reports whether a path is that of a device, or of a descriptor of a process, where links lead to standard output and to
-// descriptors of the shell.
-func inSystem(path string) bool {
-	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
-}
-
-// openExisting opens a device, a pipe or a file. Another user may own a directory of the path: outside of the system's, its last name
-// must be no link, and a pipe or a file must be this user's. A file is replaced by a new one: others may have opened it, and it may have
-// another name.
-func openExisting(path string) (f *os.File, err error) {
-	flags := os.O_WRONLY
-	if !inSystem(path) {
-		flags |= noFollow
-	}
-	if f, err = os.OpenFile(path, flags, 0); err != nil {
-		if st, other := os.Lstat(path); other == nil && st.Mode()&fs.ModeSymlink != 0 && !inSystem(path) {
-			err = fmt.Errorf("%s is a link, which could lead to a file of another user: give the name of that file", path)
-		}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return createOutput(path)
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(ctx))
+	case err != nil:
 		return nil, err
 	}
 	st, err := f.Stat()
-	switch {
-	case err != nil:
-	case inSystem(path):
-		if st.Mode().IsRegular() {
-			err = f.Truncate(0)
-		}
-	case st.Mode()&fs.ModeDevice == 0 && !ownFile(st):
-		err = fmt.Errorf("%s: the file belongs to another user: %w", path, fs.ErrExist)
-	case st.Mode().IsRegular():
-		if err = lock(f); err == nil { // no other recording writes it
-			err = os.Remove(path)
-		}
-		if err == nil {
-			_ = f.Close()
-			return createOutput(path)
-		}
+	if err != nil || !st.Mode().IsRegular() || isDescriptor(path) {
+		return f, err
+	}
+	if os.Remove(path) == nil {
+		next, err := createOutput(path)
+		return next, errors.Join(err, f.Close()) // the lock of the old file keeps others from replacing it meanwhile
+	}
+	// The directory is not this user's, or the file is mounted.
+	if st.Mode().Perm()&0o077 != 0 || linked(st) {
+		err = fmt.Errorf("%s: others may have opened the file, and it cannot be replaced: %w", path, fs.ErrExist)
+	} else {
+		err = f.Truncate(0)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// removeOutput removes a file that openOutput would replace, if there is one.
+func removeOutput(path string) error {
+	f, err := openExisting(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(path), f.Close())
+}
+
+// openExisting opens a device, a pipe, or a file, which it locks. Another user may own a directory of the path: its last name must be no
+// link, and a pipe or a file must be this user's.
+func openExisting(path string) (*os.File, error) {
+	if isDescriptor(path) { // the shell chose what it leads to, and where in a file the output begins
+		return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	}
+	allowed := func(st fs.FileInfo) error {
+		switch {
+		case st.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a link, which could lead to a file of another user: give the name of that file", path)
+		case st.Mode()&fs.ModeDevice == 0 && !ownFile(st):
+			return fmt.Errorf("%s: the file belongs to another user: %w", path, fs.ErrExist)
+		}
+		return nil
+	}
+	st, err := os.Lstat(path) // before a pipe waits
+	if err == nil {
+		err = allowed(st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err = f.Stat(); err == nil {
+		err = allowed(st)
+	}
+	if err == nil && st.Mode().IsRegular() {
+		err = lockNamed(f, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+var descriptorPath = regexp.MustCompile(`^(/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+)$`)
+
+// isDescriptor reports whether a path names a descriptor of a process, which is a link to what it leads to.
+func isDescriptor(path string) bool { return descriptorPath.MatchString(filepath.Clean(path)) }
+
+// lockNamed locks a file for this process, if no other one has locked it, or has put another file at its path.
+func lockNamed(f *os.File, path string) error {
+	if err := lock(f); err != nil {
+		return err
+	}
+	st, err := f.Stat()
+	named, nameErr := os.Lstat(path)
+	if err := errors.Join(err, nameErr); err != nil {
+		return err
+	}
+	if !os.SameFile(st, named) {
+		return fmt.Errorf("%s: another program is writing it: %w", path, fs.ErrExist)
+	}
+	return nil
 }

@@ -76,7 +76,7 @@ func (r *recording) openOTLP() (output.Writer, error) {
 			}
 			continue
 		}
-		if err := os.Remove(name(signal)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := removeOutput(name(signal)); err != nil {
 			return nil, err
 		}
 	}

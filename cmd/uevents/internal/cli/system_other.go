@@ -20,6 +20,7 @@ func groupOf(fs.FileInfo) (gid string, ok bool) { return "", false }
 const noFollow = 0
 
 func ownFile(fs.FileInfo) bool { return true }
+func linked(fs.FileInfo) bool  { return false }
 
 func lock(*os.File) error { return nil }
 

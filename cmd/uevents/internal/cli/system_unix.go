@@ -45,6 +45,12 @@ func ownFile(st fs.FileInfo) bool {
 	return ok && int(sys.Uid) == os.Geteuid()
 }
 
+// linked reports whether a file has several names.
+func linked(st fs.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && sys.Nlink > 1
+}
+
 func groupOf(st fs.FileInfo) (gid string, ok bool) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -198,7 +198,7 @@ func TestWorkloadCompletion(t *testing.T) {
 	uid0, uid1 := "0"+podUID[1:], "1"+podUID[1:]
 	assert.Equal(t, "nginx.service\n", complete("--unit", ""))
 	assert.Equal(t, "db\tdb (docker b10000000000)\n", complete("--container", "d"))
-	assert.Equal(t, "app\tdefault/web-0/app (d00000000000)\napp\ttest/web-0/app (d10000000000)\n"+
+	assert.Equal(t, "app\tdefault/web-0/app (d00000000000)\n"+
 		"db\tdb (docker b10000000000)\nshop-web-1\tshop-web-1 (docker a10000000000)\nshop-web-2\tshop-web-2 (docker a20000000000)\n", complete("--container", ""))
 	assert.Equal(t, "default/web-0\t"+uid0+"\ntest/web-0\t"+uid1+"\n", complete("--pod", ""))
 	own, err := os.Executable()
@@ -215,4 +215,5 @@ func TestCompletionRunsNothing(t *testing.T) {
 	}
 	safe := []string{"zzp", "zzp-1.2_x@y+z:1,2/3", "zzp1\t$(description)"}
 	assert.Equal(t, safe, completions(slices.Concat(hostile, safe), nil, ""))
+	assert.Equal(t, []string{"dup\tu32 a"}, completions([]string{"dup\tu64 b", "dup\tu32 a"}, nil, ""), "bash inserts the description of a word that it has twice")
 }
