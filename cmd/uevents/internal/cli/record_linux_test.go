@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -233,6 +234,18 @@ func TestOutputsAtOnce(t *testing.T) {
 		for _, f := range opened {
 			assert.NoError(t, f.Close())
 		}
+	}
+}
+
+// TestOutputAtTheEnd: a file that is created when the command ends, as those of OTLP are with their first data, does not wait.
+func TestOutputAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	for range 20 { // new at first, then in place of the one before
+		f, err := openOutput(ctx, path)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
 	}
 }
 

@@ -85,13 +85,19 @@ func createOutput(path string) (*os.File, error) {
 // openOutput creates a file in place of the one that is there, or opens a device or a pipe. Opening a pipe waits for a program that reads
 // it, until ctx is done.
 func openOutput(ctx context.Context, path string) (*os.File, error) {
-	f, err := untilDone(ctx, func() (*os.File, error) { return openExisting(path) })
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	open := func() (*os.File, error) { return openExisting(path) }
+	if st, err := os.Stat(path); err == nil && st.Mode()&fs.ModeNamedPipe != 0 {
+		f, err := untilDone(ctx, open)
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(ctx))
+		}
+		return f, err
+	}
+	f, err := open()
+	if errors.Is(err, fs.ErrNotExist) {
 		return createOutput(path)
-	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("%s: no program has opened the pipe to read it: %w", path, context.Cause(ctx))
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
