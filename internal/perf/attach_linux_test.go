@@ -71,19 +71,27 @@ func TestAttachWhileReading(t *testing.T) {
 	writing.Wait()
 	require.NoError(t, s.Stop())
 	reading.Wait()
-	assert.Len(t, seqs, each)
+	// A machine that is busy loses records. Sources that have lost some stay in the list.
+	kept := statsOf(t, src)
+	assert.EqualValues(t, each, kept.Matched)
+	assert.Len(t, seqs, each-int(kept.Lost))
 	assert.IsIncreasing(t, seqs)
 	var total uint64
+	listed := 1
 	for _, src := range gone {
 		st := statsOf(t, src)
 		assert.Zero(t, st.Pending)
 		assert.Equal(t, others[src], st.Read)
 		total += st.Matched
+		if st.Lost > 0 {
+			listed++
+		}
 	}
 	assert.NotZero(t, total)
 	stats := perf.MustStats(t, s)
-	assert.Len(t, stats.Sources, 1)
-	assert.Equal(t, total, stats.Detached.Matched)
+	assert.Len(t, stats.Sources, listed)
+	all := stats.Total()
+	assert.Equal(t, total+each, all.Matched)
 	assert.Zero(t, stats.Malformed)
 }
 

@@ -387,7 +387,7 @@ func TestBrief(t *testing.T) {
 // TestToolWithoutSpace: a tool that cannot map the memory gets an error, and leaves nothing behind.
 func TestToolWithoutSpace(t *testing.T) {
 	if testscale.Race {
-		t.Skip("not with the race detector, whose memory is part of the address space, and ends a program without it")
+		t.Skip("not under the race detector: it takes more address space than the tool may have")
 	}
 	program := startReady(t, childOptions{role: "program"})
 	for _, c := range []struct{ left, size int }{
