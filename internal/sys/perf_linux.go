@@ -151,9 +151,7 @@ var ownOffset = sync.OnceValue(func() int64 { return offsetIn("/proc/self") })
 // MonotonicOffset returns by how many nanoseconds CLOCK_MONOTONIC of a process, whose directory in /proc is given, is ahead of that of the
 // machine: time_namespaces(7).
 func MonotonicOffset(process string) int64 {
-	of, err := os.Readlink(process + "/ns/time")
-	own, ownErr := os.Readlink("/proc/self/ns/time")
-	if err == nil && ownErr == nil && of == own { // the file tells the offsets of children
+	if SameNamespace(process, "time") { // the file tells the offsets of children
 		return ownOffset()
 	}
 	return offsetIn(process)

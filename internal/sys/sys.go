@@ -28,6 +28,13 @@ func InitialNamespace(kind string) bool {
 	return err != nil || is == first
 }
 
+// SameNamespace reports whether a process, whose directory in /proc is given, is known to be in the namespace of a kind that this process is in.
+func SameNamespace(process, kind string) bool {
+	of, err := os.Readlink(process + "/ns/" + kind)
+	own, ownErr := os.Readlink("/proc/self/ns/" + kind)
+	return err == nil && ownErr == nil && of == own
+}
+
 // PinProcessor keeps the goroutine on its processor, whose number is below GOMAXPROCS, until UnpinProcessor: no other goroutine comes between.
 // The code
 // between the two calls must be short, and must not block, allocate or panic.

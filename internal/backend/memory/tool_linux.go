@@ -53,8 +53,11 @@ func isTool(fd int, name string) bool {
 		return false
 	}
 	const overflow = 65534 // a user whom this namespace does not have, in user_namespaces(7)
-	if peer.Pid == 0 {     // this process is in another PID namespace
-		return peer.Uid == 0 || int(peer.Uid) == os.Geteuid() && peer.Uid != overflow
+	own := int(peer.Uid) == os.Geteuid()
+	if peer.Pid == 0 { // this process is in another PID namespace
+		own = own && peer.Uid != overflow
+	} else if !strings.HasPrefix(name, fmt.Sprintf("userevents-%d-", peer.Pid)) {
+		return false
 	}
-	return strings.HasPrefix(name, fmt.Sprintf("userevents-%d-", peer.Pid)) && (peer.Uid == 0 || int(peer.Uid) == os.Geteuid())
+	return own || peer.Uid == 0
 }

@@ -35,7 +35,7 @@ func TestToolOfAnother(t *testing.T) {
 		program.ready()
 		program.end()
 	}
-	goesOn("userevents-1-none") // nobody listens
+	goesOn("userevents-1-none") // no process listens
 	successor := startChild(t, childOptions{role: "silent", env: []string{layout.EnvTool + "=userevents-1-" + t.Name()}})
 	goesOn(successor.says()) // of a tool with another process id
 	successor.end()

@@ -229,9 +229,7 @@ func owned(pid int, owner string) error {
 
 // rootOf returns the user who is root in the user namespace of a process, "" if none is: user_namespaces(7).
 func rootOf(process string) string {
-	of, err := os.Readlink(process + "/ns/user")
-	own, err2 := os.Readlink("/proc/self/ns/user")
-	if err == nil && err2 == nil && of == own {
+	if sys.SameNamespace(process, "user") {
 		return "0"
 	}
 	text, _ := os.ReadFile(process + "/uid_map")
@@ -245,10 +243,8 @@ func rootOf(process string) string {
 
 // status is a part of /proc/PID/status, which all users may read.
 type status struct {
-	uid          string // real
-	effective    string // user
-	saved        string // set-user-ID
-	capabilities uint64 // permitted
+	uid, effective, saved string // the real, the effective and the saved user id
+	capabilities          uint64 // permitted
 }
 
 func readStatus(pid string) (s status) {

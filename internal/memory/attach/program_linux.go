@@ -50,7 +50,7 @@ func open(pid int) (_ *Program, files int, err error) {
 	if err != nil {
 		return nil, 0, refused(pid, err)
 	}
-	p := &Program{pid: pid, dataFD: -1, controlFD: -1, ahead: sys.MonotonicOffset(filepath.Dir(dir))}
+	p := &Program{pid: pid, dataFD: -1, controlFD: -1}
 	var data string
 	var controls []string
 	for _, e := range entries {
@@ -84,6 +84,7 @@ func open(pid int) (_ *Program, files int, err error) {
 		}
 		return nil, len(entries), errors.Join(err, p.Close())
 	}
+	p.ahead = sys.MonotonicOffset(filepath.Dir(dir))
 	return p, len(entries), nil
 }
 

@@ -138,13 +138,11 @@ tools can attach before the programs start.`,
 				return e.showListing(listing.String())
 			}
 			f, err := openOutput(cmd.Context(), args[0])
+			if err == nil {
+				_, err = listing.WriteTo(f)
+				err = errors.Join(err, f.Close())
+			}
 			if err != nil {
-				return hintForFile(err)
-			}
-			if _, err := listing.WriteTo(f); err != nil {
-				return hintForFile(errors.Join(err, f.Close()))
-			}
-			if err := f.Close(); err != nil {
 				return hintForFile(err)
 			}
 			_, err = fmt.Fprintf(e.out, "saved %s to %s\n", output.Plural(len(events), "event"), args[0])
@@ -166,7 +164,8 @@ func (e *env) showListing(listing string) error {
 	return err
 }
 
-// maxListing is the size of the largest listing in bytes: the kernel has at most 32,768 events (kernel.user_events_max) of 512 bytes.
+// maxListing is the size of the largest listing in bytes: kernel.user_events_max is 32,768 by default, and a
+// declaration has at most 512.
 const maxListing = 32 << 20
 
 func newRestoreCommand(e *env) *cobra.Command {

@@ -198,19 +198,30 @@ func kernelEvents(dir *tracefs.Dir, match func(system, name string) bool) (list 
 
 // eventJSON is an event of the machine in JSON.
 type eventJSON struct {
-	declarationJSON
-	Listeners []string        `json:"listeners"`
-	Source    record.Source   `json:"source"`
-	Transport string          `json:"transport"`
-	Programs  []memoryProgram `json:"programs,omitempty"` // that have it in shared memory
+	System      string          `json:"system"`
+	Name        string          `json:"name"`
+	Declaration string          `json:"declaration"`
+	Fields      []fieldJSON     `json:"fields"`
+	Listeners   []string        `json:"listeners"`
+	Source      record.Source   `json:"source"`
+	Transport   string          `json:"transport"`
+	Programs    []memoryProgram `json:"programs,omitempty"` // that have it in shared memory
+}
+
+// fieldJSON is a field of an event in JSON. Offset and Size, in bytes, come from the kernel, for events that it has.
+type fieldJSON struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Offset  int      `json:"offset,omitempty"`
+	Size    int      `json:"size,omitempty"`
+	Filters []string `json:"filters,omitempty"`
 }
 
 func newEventJSON(ev event) eventJSON {
 	d, _ := ev.format.Declaration() // may be incomplete: other programs can declare any fields
 	d.Name = ev.name
-	e := eventJSON{newDeclarationJSON(d), append([]string{}, ev.listeners...), ev.source, ev.transport().String(), ev.programs}
-	e.System = ev.system
-	return e
+	fields := mapped(d.Fields, func(f tracepoint.Field) fieldJSON { return fieldJSON{Name: f.Name, Type: f.Type.String()} })
+	return eventJSON{ev.system, d.Name, d.String(), fields, append([]string{}, ev.listeners...), ev.source, ev.transport().String(), ev.programs}
 }
 
 // shortName returns an event's name as people give it: without the system if that is user_events.
@@ -270,25 +281,3 @@ func memoryEvents(match func(system, name string) bool) (list []event, refused, 
 
 // listenerMemory is the kind of tools that attach to events in shared memory: those of this project.
 const listenerMemory = "reader"
-
-type declarationJSON struct {
-	System      string      `json:"system"`
-	Name        string      `json:"name"`
-	Declaration string      `json:"declaration"`
-	Fields      []fieldJSON `json:"fields"`
-}
-
-// fieldJSON is a field of an event in JSON. Offset and Size, in bytes, come from the kernel, for events that it has.
-type fieldJSON struct {
-	Name    string   `json:"name"`
-	Type    string   `json:"type"`
-	Offset  int      `json:"offset,omitempty"`
-	Size    int      `json:"size,omitempty"`
-	Filters []string `json:"filters,omitempty"`
-}
-
-// newDeclarationJSON returns the declaration of a user event in JSON.
-func newDeclarationJSON(d tracepoint.Declaration) declarationJSON {
-	fields := mapped(d.Fields, func(f tracepoint.Field) fieldJSON { return fieldJSON{Name: f.Name, Type: f.Type.String()} })
-	return declarationJSON{System: tracepoint.System, Name: d.Name, Declaration: d.String(), Fields: fields}
-}

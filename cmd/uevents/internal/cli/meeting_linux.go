@@ -37,7 +37,7 @@ func (m *meeting) serve(command int, variable string, find func(pid int)) {
 			return
 		}
 		peer, err := peerOf(program)
-		if err == nil && (descends(int(peer.Pid), command) || int(peer.Uid) == os.Geteuid() && inherits(int(peer.Pid), variable)) {
+		if err == nil && (descends(int(peer.Pid), command) || int(peer.Uid) == os.Geteuid() && inherits(fmt.Sprintf("/proc/%d", peer.Pid), variable)) {
 			find(int(peer.Pid))
 		}
 		_ = program.Close()
@@ -60,10 +60,10 @@ func descends(pid, from int) bool {
 	return pid == from
 }
 
-// inherits reports whether a process was started with a variable in its environment. A daemon whose parent has ended was, and so can be any
-// process of its user.
-func inherits(pid int, variable string) bool {
-	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+// inherits reports whether a process, whose directory in /proc is given, was started with NAME=VALUE in its environment. A daemon of a
+// COMMAND, whose parent has ended, was, and so can be any process of its user.
+func inherits(process, variable string) bool {
+	environment, err := os.ReadFile(process + "/environ")
 	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), variable)
 }
 

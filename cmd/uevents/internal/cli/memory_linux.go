@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -76,8 +75,7 @@ func uidOf(dir string) uint32 {
 // kernel's user_events.
 func reasonOf(dir string, kernel error) string {
 	asked := uevents.EnvTransport + "=" + uevents.TransportMemory.String()
-	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-	if bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+asked+"\x00")) {
+	if inherits(dir, asked) {
 		return asked
 	}
 	if errors.Is(kernel, uevents.ErrNotSupported) {

@@ -196,7 +196,7 @@ func TestOutputThroughLink(t *testing.T) {
 	})
 }
 
-// TestOutputOfOthers: another user can read what is in a file or a pipe of his own, and a pipe that nobody reads makes a command wait.
+// TestOutputOfOthers: another user can read what is in a file or a pipe of his own, and a command waits for a program that reads a pipe.
 func TestOutputOfOthers(t *testing.T) {
 	testscale.NeedRoot(t, "to make files of another user")
 	chown := func(path string) error { return os.Chown(path, 65534, 65534) }
